@@ -96,7 +96,7 @@ test('1 deep link: instances by the event for which they wait, and what they ask
   assert.equal(await page.locator('tbody tr', { hasText: 'short' }).count(), 0)
   await page.getByText('Copy as command').click()
   await sees(page, 'millrace instance list --waits-for guestbooking')
-  const field = page.getByRole('textbox', { name: 'Waits for the event type' })
+  const field = page.getByRole('textbox', { name: 'Event type it waits for' })
   assert.equal(await field.inputValue(), 'guestbooking')
   await field.fill('nothing.sends.it')
   await field.press('Enter')

@@ -9,7 +9,7 @@ import { timeOf } from '../core/time'
 import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Relative, Status } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
-import { FilterField } from '../ui/filter_field'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
 import { CallLimit, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
@@ -25,14 +25,13 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   const [replay, setReplay] = useState<{ sequence: number; corrections: Corrections } | null>(null)
   return (
     <section aria-label="Why">
-      <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
+      <FilterForm label="About which events" apply="Ask" submit={why.reload}>
         <label>Ask about the event with the sequence<FilterField size={10} isNumeric value={event ?? ''} set={(text) => setQuery({ event: text.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
         {(['since', 'until'] as const).map((name) => (
           <label>{name === 'since' ? 'Or about those since' : 'Until'}<FilterField size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} set={(text) => setQuery({ [name]: timeOf(text), event: null, cursor: null })} /></label>
         ))}
-        <button type="button" onClick={why.reload}>Ask again</button>
-        <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />
-      </form>
+      </FilterForm>
+      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
           <Waits ns={ns} answer={answer} />

@@ -5,6 +5,7 @@ import { route, setQuery } from '../core/route'
 import { AcceptedCalls } from '../ui/accepted_calls'
 import { Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import type { PageProps } from '.'
 
 export function CallsPage({ ns }: PageProps) {
@@ -13,10 +14,9 @@ export function CallsPage({ ns }: PageProps) {
   return (
     <Page title="Calls" actions={<CopyAsCommand command={{ line: commandLine(ns, 'call', 'list', ...option('instance', instance)), http: httpCall('GET', path, { instance }) }} />}>
       <p class="quiet">Calls that wait for an answer from outside, oldest first: a service has accepted the task, and answers it later.</p>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <label>Instance<input size={36} value={instance ?? ''} onChange={(event) => setQuery({ instance: event.currentTarget.value.trim() })} /></label>
-        {instance && <button type="button" onClick={() => setQuery({ instance: null })}>Clear</button>}
-      </form>
+      <FilterForm names={['instance']}>
+        <label>Instance<FilterField size={36} value={instance ?? ''} set={(text) => setQuery({ instance: text })} /></label>
+      </FilterForm>
       <AcceptedCalls ns={ns} instance={instance} />
     </Page>
   )

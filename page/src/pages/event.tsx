@@ -9,6 +9,7 @@ import { href, route, setQuery } from '../core/route'
 import { bytes, Clock, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -34,12 +35,11 @@ export function EventPage({ ns, parts }: PageProps) {
       <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>
       <section aria-labelledby="why-title">
         <h2 id="why-title">Why</h2>
-        <form class="filters" onSubmit={(submit) => submit.preventDefault()}>
-          <label>I expected the instance<input size={36} value={query.get('instance') ?? ''} onChange={(change) => setQuery({ instance: change.currentTarget.value.trim() })} /></label>
-          <label>or those that ask for the attribute<input size={12} value={query.get('attribute') ?? ''} onChange={(change) => setQuery({ attribute: change.currentTarget.value.trim() })} /></label>
-          <label>with the value<input size={12} value={query.get('value') ?? ''} onChange={(change) => setQuery({ value: change.currentTarget.value })} /></label>
-          <button type="button" onClick={why.reload}>Ask again</button>
-        </form>
+        <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
+          <label>I expected the instance<FilterField size={36} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} /></label>
+          <label>or those that ask for the attribute<FilterField size={12} value={query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} /></label>
+          <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
+        </FilterForm>
         <Loaded resource={why} ns={ns}>{(answer) => (
           <>
             {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}

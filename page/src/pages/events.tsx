@@ -10,6 +10,7 @@ import { now } from '../core/time'
 import { Clock, Empty, EventLink, Loaded, More, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource } from '../ui/event_source'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Effects } from '../ui/judged'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -55,7 +56,7 @@ export function EventsPage({ ns }: PageProps) {
             <Table caption="Events" items={data.items} keyOf={(item) => String(item.sequence)} columns={[
               { name: '#', isHeader: true, cell: (item) => <EventLink ns={ns} sequence={item.sequence} /> },
               { name: 'Time', cell: (item) => <Clock at={item.time} exact /> },
-              { name: 'Type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
+              { name: 'Event type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
               { name: 'Source', cell: (item) => <EventSource ns={ns} source={item.source} /> },
               { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
               { name: 'What came of it', isWide: true, cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
@@ -94,19 +95,18 @@ function Filters() {
   const { query } = route.value
   const get = (name: string): string => query.get(name) ?? ''
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-      <label>Type<input size={18} placeholder="order.*" value={get('type')} onChange={(event) => setQuery({ type: event.currentTarget.value.trim() })} /></label>
-      <label>Source<input size={14} value={get('source')} onChange={(event) => setQuery({ source: event.currentTarget.value.trim() })} /></label>
+    <FilterForm names={kFilters}>
+      <label>Event type<FilterField size={18} placeholder="order.*" value={get('type')} set={(text) => setQuery({ type: text })} /></label>
+      <label>Source<FilterField size={14} value={get('source')} set={(text) => setQuery({ source: text })} /></label>
       <label>Since<select value={get('since')} onChange={(event) => setQuery({ since: event.currentTarget.value })}><option value="">any time</option><option value="15m">15 m</option><option value="1h">1 h</option><option value="24h">24 h</option><option value="7d">7 d</option></select></label>
       <fieldset class="chips"><legend>Effect</legend>
         {(['', 'with', 'without'] as const).map((effect) => <button type="button" class="small" aria-pressed={get('effect') === effect} onClick={() => setQuery({ effect })}>{effect === '' ? 'all' : effect === 'with' ? 'with effect' : 'without'}</button>)}
       </fieldset>
-      <label>Attribute<input size={10} value={get('attribute')} onChange={(event) => setQuery({ attribute: event.currentTarget.value.trim() })} /></label>
-      <label>Value<input size={10} value={get('value')} onChange={(event) => setQuery({ value: event.currentTarget.value })} /></label>
-      <label>Event id<input size={12} value={get('id')} onChange={(event) => setQuery({ id: event.currentTarget.value.trim() })} /></label>
+      <label>Attribute<FilterField size={10} value={get('attribute')} set={(text) => setQuery({ attribute: text })} /></label>
+      <label>Value<FilterField size={10} value={get('value')} set={(text) => setQuery({ value: text })} isExact /></label>
+      <label>Event id<FilterField size={12} value={get('id')} set={(text) => setQuery({ id: text })} /></label>
       <label><input type="checkbox" checked={get('generated') === '0'} onChange={(event) => setQuery({ generated: event.currentTarget.checked ? '0' : null })} /> without those of workflows</label>
-      {kFilters.some((name) => query.has(name)) && <button type="button" onClick={() => setQuery(Object.fromEntries(kFilters.map((name) => [name, null])))}>Clear</button>}
-    </form>
+    </FilterForm>
   )
 }
 

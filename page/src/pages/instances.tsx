@@ -9,7 +9,7 @@ import { href, route, setQuery } from '../core/route'
 import { duration, now, timeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { FilterField } from '../ui/filter_field'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -98,9 +98,8 @@ function Filters({ ns }: { ns: string }) {
     else statuses.add(status)
     setQuery({ status: [...statuses].join(',') })
   }
-  const isFiltered = kFilters.some((name) => query.has(name))
   return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+    <FilterForm names={kFilters}>
       <label>Workflow
         <select value={get('workflow')} onChange={(event) => setQuery({ workflow: event.currentTarget.value })}>
           <option value="">any</option>{[...names].map((name) => <option value={name}>{name}</option>)}
@@ -116,7 +115,7 @@ function Filters({ ns }: { ns: string }) {
         </select>
       </label>
       <label>State<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
-      <label>Waits for the event type<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
+      <label>Event type it waits for<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
       <label>Error<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
       <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until'].some((name) => query.has(name))}>
         <summary>More filters</summary>
@@ -126,8 +125,7 @@ function Filters({ ns }: { ns: string }) {
           <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
       </details>
-      {isFiltered && <button type="button" onClick={() => setQuery(Object.fromEntries(kFilters.map((name) => [name, null])))}>Clear</button>}
-    </form>
+    </FilterForm>
   )
 }
 

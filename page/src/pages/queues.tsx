@@ -7,7 +7,7 @@ import { useInterval, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { Clock, count, Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { FilterField } from '../ui/filter_field'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { KeyOf, ServiceName } from '../ui/limits'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -28,10 +28,10 @@ export function QueuesPage({ ns }: PageProps) {
   return (
     <Page title="Queues" actions={<CopyAsCommand command={{ line: commandLine(ns, 'queue', 'list', ...option('workflow', workflow)), http: httpCall('GET', path, { workflow }) }} />}>
       <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for those of their service, by key.</p>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <FilterForm names={['workflow']}>
         <label>Workflow<FilterField size={16} value={workflow ?? ''} set={(text) => setQuery({ workflow: text })} /></label>
-        {workflow && <><span class="quiet">Only starts of this workflow, and no calls.</span><button type="button" onClick={() => setQuery({ workflow: null })}>Clear</button></>}
-      </form>
+        {workflow && <span class="quiet">Only starts of this workflow, and no calls.</span>}
+      </FilterForm>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <NoQueues ns={ns} workflow={workflow} />
         : (

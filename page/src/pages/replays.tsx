@@ -63,7 +63,7 @@ function RangeForm({ ns, changed }: { ns: string; changed: () => void }) {
   }
   const words = (['since', 'until', 'first', 'last', 'type', 'source', 'rate'] as const).flatMap((name) => option(name, form[name]))
   const command = { line: commandLine(ns, 'event', 'replay', ...words, ...option('to-workflow', form.workflow), ...option('to-instance', form.instance)), http: httpCall('POST', path, {}, rangeOf(form, false)) }
-  const labels: Record<keyof Form, string> = { since: 'Stored since (RFC 3339)', until: 'Stored before', type: 'Type', source: 'Source', first: 'From sequence', last: 'To sequence', rate: 'Events a second', workflow: 'Only to the workflow', instance: 'Only to the instance' }
+  const labels: Record<keyof Form, string> = { since: 'Stored since (RFC 3339)', until: 'Stored before', type: 'Event type', source: 'Source', first: 'From sequence', last: 'To sequence', rate: 'Events a second', workflow: 'Only to the workflow', instance: 'Only to the instance' }
   return (
     <>
     <form class="panel" onSubmit={(event) => { event.preventDefault(); void tally() }} aria-label="Replay a range">

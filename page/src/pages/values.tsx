@@ -7,6 +7,7 @@ import { useList } from '../core/resource'
 import { route, setQuery } from '../core/route'
 import { bytes, Empty, Loaded, More, Page } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -28,8 +29,10 @@ export function ValuesPage({ ns }: PageProps) {
     </>}>
       <section aria-labelledby="variables">
         <h2 id="variables">Variables {workflow ? `of the workflow ${workflow}` : instance ? `of the instance ${instance}` : 'of the namespace'}</h2>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}><label>Of the workflow (empty: of the namespace)<input value={workflow ?? ''} onChange={(event) => setQuery({ workflow: event.currentTarget.value.trim(), instance: null })} /></label>
-          <label>or of the instance<input size={36} value={instance ?? ''} onChange={(event) => setQuery({ instance: event.currentTarget.value.trim(), workflow: null })} /></label></form>
+        <FilterForm label="Whose variables">
+          <label>Of the workflow (empty: of the namespace)<FilterField size={20} value={workflow ?? ''} set={(text) => setQuery({ workflow: text, instance: null })} /></label>
+          <label>or of the instance<FilterField size={36} value={instance ?? ''} set={(text) => setQuery({ instance: text, workflow: null })} /></label>
+        </FilterForm>
         <Loaded resource={variables} ns={ns}>{(data) => (data.items.length === 0
           ? <Empty command={commandLine(ns, 'variable', 'set', 'KEY', 'VALUE', ...scope)}><p>No variables here. A state with <code>setter</code> sets one, and so does:</p></Empty>
           : <>

@@ -8,6 +8,7 @@ import { href, route, setQuery } from '../core/route'
 import { Context } from '../instance/now'
 import { Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -24,11 +25,10 @@ export function WaitingPage({ ns }: PageProps) {
   useLive({ ns, topics: ['counts'] }, { counts: () => { if ((list.data?.items.length ?? 0) <= 100) soon() } })
   return (
     <Page title="Waiting" actions={<CopyAsCommand command={{ line: commandLine(ns, 'listener', 'list', ...option('type', filter.type), ...option('kind', filter.kind), ...option('workflow', filter.workflow), ...option('attribute', filter.attribute), ...option('value', filter.value)), http: httpCall('GET', path, filter) }} />}>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        {kFilters.filter((name) => name !== 'kind').map((name) => <label>{{ type: 'Event type', workflow: 'Workflow', attribute: 'Attribute', value: 'Value', kind: '' }[name]}<input size={16} value={get(name) ?? ''} onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })} /></label>)}
+      <FilterForm names={kFilters}>
+        {kFilters.filter((name) => name !== 'kind').map((name) => <label>{{ type: 'Event type', workflow: 'Workflow', attribute: 'Attribute', value: 'Value', kind: '' }[name]}<FilterField size={16} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} /></label>)}
         <label>Kind<select value={get('kind') ?? ''} onChange={(event) => setQuery({ kind: event.currentTarget.value })}><option value="">starts and instances</option><option value="start">starts</option><option value="instance">instances</option></select></label>
-        {kFilters.some((name) => query.has(name)) && <button type="button" onClick={() => setQuery(Object.fromEntries(kFilters.map((name) => [name, null])))}>Clear</button>}
-      </form>
+      </FilterForm>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? (
           <Empty command={kFilters.some((name) => query.has(name)) ? undefined : commandLine(ns, 'workflow', 'apply', 'workflow.yaml')}>

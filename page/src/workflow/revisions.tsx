@@ -6,6 +6,7 @@ import { useGet, useList } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { Clock, CommandText, count, Loaded, More } from '../ui/basics'
 import { Diff } from '../ui/diff'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Table } from '../ui/table'
 
 export function Revisions({ ns, id, newest }: { ns: string; id: string; newest: number }) {
@@ -29,7 +30,7 @@ export function Revisions({ ns, id, newest }: { ns: string; id: string; newest: 
       )}</Loaded>
       <section class="panel" aria-label={`Revision ${shown}`}>
         <h2>Revision {shown}</h2>
-        {shown > 1 && <label>Differences to revision<input size={6} inputMode="numeric" value={String(against)} onChange={(event) => setQuery({ against: event.currentTarget.value })} /></label>}
+        {shown > 1 && <FilterForm label="Differences"><label>Differences to revision<FilterField size={6} isNumeric value={String(against)} set={(text) => setQuery({ against: text })} /></label></FilterForm>}
         <Texts ns={ns} id={id} shown={shown} against={against} />
         <p class="quiet"><code><CommandText text={commandLine(ns, 'workflow', 'revision', id, String(shown))} /></code></p>
       </section>

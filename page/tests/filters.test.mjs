@@ -1,0 +1,66 @@
+// The text fields of filters: what is typed stays while the page is drawn again, and Enter or the button applies it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, settled, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+test('waiting: an event type that is typed stays while listeners come, and Enter filters by it', async () => {
+  await server.run('booking', { customerId: 'c-60' })
+  const page = await console_.open('#/default/waiting')
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await settled(page)
+  const field = page.getByLabel('Event type', { exact: true })
+  await field.fill('guestbooking')
+  const id = await server.run('booking', { customerId: 'c-61' })
+  // The list was read again, and is drawn.
+  await page.locator(`[title="${id}"]`).first().waitFor()
+  assert.equal(await field.inputValue(), 'guestbooking')
+  await field.press('Enter')
+  await page.waitForURL(/type=guestbooking/)
+  await page.locator('tbody tr', { hasText: 'order.placed' }).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.locator('tbody tr', { hasText: 'order.placed' }).waitFor()
+  assert.equal(await field.inputValue(), '')
+})
+
+/** Runs in the browser: draws the page again for the address that it has, as each change of the data does. */
+async function drawAgain() {
+  dispatchEvent(new HashChangeEvent('hashchange'))
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+}
+
+test('each text field of a filter keeps what is typed while the page is drawn again, and Apply applies it', async () => {
+  const id = await server.run('booking', { customerId: 'c-62' })
+  const { sequence } = await server.send({ type: 'guestbooking', customerid: 'c-63' })
+  for (const state of ['one', 'two']) await server.call('PUT', '/v1/ns/default/workflows/twice', `id: twice\nstates:\n- {id: ${state}, type: noop}\n`, { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default')
+  await settled(page)
+  const fields = [
+    ['waiting', 'Event type', 'type'], ['waiting', 'Workflow', 'workflow'], ['waiting', 'Attribute', 'attribute'], ['waiting', 'Value', 'value'],
+    ['events', 'Event type', 'type'], ['events', 'Source', 'source'], ['events', 'Attribute', 'attribute'], ['events', 'Value', 'value'], ['events', 'Event id', 'id'],
+    [`events/${sequence}`, 'I expected the instance', 'instance', 'Ask'], [`events/${sequence}`, 'or those that ask for the attribute', 'attribute', 'Ask'], [`events/${sequence}`, 'with the value', 'value', 'Ask'],
+    ['instances', 'State', 'state'], ['instances', 'Event type it waits for', 'waitsFor'], ['instances', 'Error', 'error'],
+    [`instances/${id}/why`, 'Or about those since', 'since', 'Ask'],
+    ['calls', 'Instance', 'instance'], ['queues', 'Workflow', 'workflow'], ['groups', 'Workflow', 'workflow'], ['groups', 'Value', 'value'],
+    ['values', 'Of the workflow (empty: of the namespace)', 'workflow'], ['values', 'or of the instance', 'instance'],
+    ['workflows/twice/revisions', 'Differences to revision', 'against'],
+  ]
+  const lost = []
+  for (const [route, label, parameter, button = 'Apply'] of fields) {
+    await console_.show(page, `default/${route}`)
+    const field = page.getByRole('textbox', { name: label, exact: true })
+    const text = { instance: id, since: '2020-01-01T00:00:00Z', against: '2', workflow: 'placed' }[parameter] ?? 'typed'
+    await field.fill(text)
+    await page.evaluate(drawAgain)
+    if ((await field.inputValue()) !== text) lost.push(`${route}: ${label}`)
+    await field.fill(text)
+    await page.locator('form', { has: field }).getByRole('button', { name: button, exact: true }).click()
+    await until(async () => new URLSearchParams(page.url().split('?')[1]).get(parameter) === text, `${route} has ${parameter}=${text}`)
+    await settled(page)
+  }
+  assert.deepEqual(lost, [])
+})
