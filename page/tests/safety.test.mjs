@@ -130,7 +130,7 @@ test('21 narrow: commands break between words only, and the state of a service s
   await open.server.call('PUT', '/v1/ns/empty')
   const page = await open.open('#/default', { width: 320 })
   await open.show(page, 'default/functions')
-  assert.equal(await page.getByText('in service', { exact: true }).first().evaluate(linesOf), 1)
+  assert.equal(await page.getByText('not paused', { exact: true }).first().evaluate(linesOf), 1)
   const found = []
   for (const route of ['default/instances?status=failed', 'empty/events', 'empty/functions', 'empty/events/replays']) {
     await open.show(page, route)

@@ -6,8 +6,9 @@ import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useInterval, useThrottle } from '../core/resource'
 import { duration } from '../core/time'
-import { Clock, count, Empty, Loaded, Page, Relative, Status } from '../ui/basics'
+import { count, Empty, Loaded, Page, Relative, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { Icon } from '../ui/icons'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -30,15 +31,16 @@ export function FunctionsPage({ ns }: PageProps) {
             <Table caption="Services" items={data.items} keyOf={(item) => `${item.service}${item.global ?? ''}`} columns={[
               { name: 'Service', isHeader: true, cell: (item) => <>{item.service}{item.global && <span class="quiet"> of default</span>}</> },
               { name: 'Where', cell: (item) => <>{item.target.kind} <span class="mono">{item.target.at}</span></> },
-              { name: 'Is', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">in service</span>) },
+              { name: 'Is', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">not paused</span>) },
               { name: 'Waiting', isNumber: true, cell: (item) => count(item.waiting) },
               { name: 'Running', isNumber: true, cell: (item) => count(item.running) },
               { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },
               { name: 'Workers ask', isNumber: true, cell: (item) => (item.asking === undefined ? '' : <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking}</span>) },
               { name: 'Time to start', cell: (item) => item.scheduleToStart && <>{duration(item.scheduleToStart.p50 * 1000)}, p99 {duration(item.scheduleToStart.p99 * 1000)}</> },
-              { name: 'Latest error', isWide: true, cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
+              { name: 'Latest error', isWide: true, cell: (item) => item.lastError && <><span class="no"><Icon name="warning" /> <code>{item.lastError.code}</code> {item.lastError.message}</span> <Relative at={item.lastError.at} /></> },
               { name: 'Action', cell: (item) => <button type="button" class="small" onClick={() => setAction(item)}>{item.paused ? 'Resume…' : 'Pause…'}</button> },
             ]} />
+            {data.items.some((item) => item.lastError) && <p class="quiet">The latest error of a service stays here when later calls succeed: the server does not note when a call has succeeded.</p>}
             {!data.complete && <p class="quiet">The server looked at {count(data.looked)} tasks; there are more, so the numbers are too small.</p>}
           </>
         ))}
@@ -54,7 +56,7 @@ function PauseDialog({ ns, service, close, changed }: { ns: string; service: Ser
   return (
     <ActionDialog title={`${verb === 'pause' ? 'Pause' : 'Resume'} the service ${service.service}?`} label={verb === 'pause' ? 'Pause' : 'Resume'} close={close}
       command={{ line: commandLine(ns, 'function', verb, service.service), http: httpCall('POST', path) }}
-      run={async () => { const answer = await call<ServicePaused>('POST', path); changed(); return `The service ${answer.name} is ${answer.paused ? 'paused' : 'in service'}` }}>
+      run={async () => { const answer = await call<ServicePaused>('POST', path); changed(); return `The service ${answer.name} is ${answer.paused ? 'paused' : 'not paused'}` }}>
       <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${count(service.running)} tasks that run go on.` : `Its ${count(service.waiting)} waiting calls are made.`}</p>
     </ActionDialog>
   )
