@@ -51,6 +51,36 @@ test('2 why, case: the card of an event shows which predicate differs in case on
   await server.reaches(id, 'complete')
 })
 
+test('why: the nearest listener is shown, and those of other customers are folded; the remedy comes before the replay', async () => {
+  for (let number = 0; number < 4; number += 1) await server.run('booking', { customerId: `fold-${number}` })
+  const event = await server.send({ type: 'guestbooking', customerid: 'FOLD-2' })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  await settled(page)
+  assert.equal(await page.locator('.judged:visible').count(), 1)
+  await sees(page.locator('.judged:visible'), 'Fix with customerid=fold-2, and send…')
+  await page.getByText(/^\d+ more that are no nearer$/).click()
+  assert.ok((await page.locator('.judged:visible').count()) >= 4)
+  assert.deepEqual(await page.locator('.heading .actions > .button, .heading .actions > button').allTextContents(), ['Fix by hand, and send…', 'Replay unchanged…'])
+  await page.getByRole('button', { name: 'Replay unchanged…' }).click()
+  await sees(page.getByRole('dialog'), `Replay event ${event.sequence} unchanged?`)
+})
+
+const kTeller = `id: teller
+states:
+  - {id: say, type: generateEvent, event: {type: teller.said, source: teller}}
+`
+
+test('events: one that an instance sent and no listener took is no miss', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/teller', kTeller, { 'content-type': 'application/yaml' })
+  const id = await server.run('teller')
+  const event = await until(async () => (await server.get('/events?type=teller.said')).items.find((item) => item.applied))
+  const page = await console_.open('#/default/events')
+  const row = page.locator(`tr[data-row="${event.sequence}"]`)
+  await sees(row, /sent by .*no listener here took it/)
+  await row.locator(`a[title="${id}"]`).waitFor()
+  assert.equal(await row.getByText('no effect').count(), 0)
+})
+
 test('3 why, data: the hint says that the data has the member, not the attributes', async () => {
   await server.run('booking', { customerId: 'c-43' })
   const event = await server.send({ type: 'guestbooking', data: { customerId: 'c-43' } })

@@ -28,8 +28,8 @@ export function EventPage({ ns, parts }: PageProps) {
     <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
       heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
       actions={<>
-        <button type="button" onClick={() => setReplay({})} disabled={!event.data}>Replay…</button>
-        {event.data?.event && <a class="button" href={href(ns, ['events', 'try'], { from: sequence })}>Fix and send…</a>}
+        {event.data?.event && <a class="button" href={href(ns, ['events', 'try'], { from: sequence })}>Fix by hand, and send…</a>}
+        <button type="button" title="Sends the same event again, as it is" onClick={() => setReplay({})} disabled={!event.data}>Replay unchanged…</button>
         <CopyAsCommand command={{ line: commandLine(ns, 'event', 'why', String(sequence), ...option('instance', expected.instance), ...option('attribute', expected.attribute), ...option('value', expected.value)), http: httpCall('GET', path, expected) }} />
       </>}>
       <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>

@@ -7,7 +7,7 @@ import { useLive } from '../core/live'
 import { useList } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { now } from '../core/time'
-import { Clock, Empty, EventLink, Loaded, More, Page } from '../ui/basics'
+import { Clock, Empty, EventLink, InstanceLink, Loaded, More, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource } from '../ui/event_source'
 import { FilterField, FilterForm } from '../ui/filter_field'
@@ -59,7 +59,7 @@ export function EventsPage({ ns }: PageProps) {
               { name: 'Event type', cell: (item) => item.type ?? <span class="no">not an event: {item.error?.code}</span> },
               { name: 'Source', cell: (item) => <EventSource ns={ns} source={item.source} /> },
               { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
-              { name: 'What came of it', isWide: true, cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
+              { name: 'What came of it', isWide: true, cell: (item) => <Outcome ns={ns} item={item} /> },
             ]} />
             <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
           </>
@@ -68,6 +68,9 @@ export function EventsPage({ ns }: PageProps) {
     </Page>
   )
 }
+
+/** The id of a generated event begins with that of the instance (docs/FORMATS.md). */
+const kGeneratedId = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})-\d+-\d+$/
 
 const kSizes: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
@@ -83,6 +86,15 @@ function fitsEffect(item: StoredEventHead, effect: string | null): boolean {
 /** The only workflow or instance that may take an event. */
 export function targetOf(to: NonNullable<StoredEventHead['to']>): string {
   return to.instance ? `only for instance ${to.instance}` : `only for workflow ${to.workflow ?? ''}${to.deleted ? ', which was deleted' : ''}`
+}
+
+/** What came of an event. That of another instance, which no listener here took, was perhaps meant for others. */
+function Outcome({ ns, item }: { ns: string; item: StoredEventHead }) {
+  if (!item.applied) return <>not applied yet</>
+  if (item.effectCount > 0) return <Effects ns={ns} effects={item.effects} total={item.effectCount} />
+  if (!(Number(item.attributes?.millracehops) > 0)) return <>no effect</>
+  const [, sender] = kGeneratedId.exec(item.id ?? '') ?? []
+  return <span class="quiet">sent by {sender ? <InstanceLink ns={ns} id={sender} /> : 'an instance'}, no listener here took it</span>
 }
 
 /** The extension attributes of an event; those that every event has are left out. */

@@ -62,7 +62,7 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       {(judged.corrections ?? []).map((correction, at) => (
         <p class="notes">{at === 0 ? 'One correction is enough for a group. The best one: ' : 'Or, instead, which starts an instance of its own: '}
           <EventLink ns={correction.namespace} sequence={correction.sequence} /> <Says text={correction.says} />
-          {fix && correction.own && correction.toNamespace === undefined && <> <button type="button" class="small" onClick={() => fix(correction.attributes)}>Fix with {entries(correction.attributes)}…</button></>}</p>
+          {fix && correction.own && correction.toNamespace === undefined && <> <button type="button" class="small" onClick={() => fix(correction.attributes)}>Fix with {entries(correction.attributes)}, and send…</button></>}</p>
       ))}
       {judged.lookbackFrom && <p class="quiet">The state looks back to <Clock at={judged.lookbackFrom} />.</p>}
       {judged.nearGroups && judged.nearGroups.length > 0 && (
@@ -125,8 +125,17 @@ interface Answer {
   elsewhere?: string[]
 }
 
+/** The listeners that are shown at once, and the others: shown are those that take the event, and the nearest of the rest. */
+function foldNear(near: JudgedListener[]): [JudgedListener[], JudgedListener[]] {
+  const rest = near.filter((listener) => !kGood.has(listener.verdict))
+  if (rest.length < 3) return [near, []]
+  return [[...near.filter((listener) => kGood.has(listener.verdict)), ...rest.slice(0, 1)], rest.slice(1)]
+}
+
 /** The nearest listeners of an event, and those that were not near. */
 export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void }) {
+  const [first, others] = foldNear(answer.near)
+  const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} />
   return (
     <>
       <p class="quiet">
@@ -135,7 +144,8 @@ export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer;
       {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it' : ' is near'}.</p>}
       {answer.similarTypes && answer.similarTypes.length > 0 && <p class="notes">Similar types that are waited for: {answer.similarTypes.map((type) => <><a href={href(ns, ['waiting'], { type })}>{type}</a> </>)}</p>}
       {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
-      {answer.near.map((listener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} />)}
+      {first.map(card)}
+      {others.length > 0 && <details><summary>{others.length} more that are no nearer</summary>{others.map(card)}</details>}
       {answer.others.length > 0 && <p class="quiet">The others: {answer.others.map((other) => `${other.what} ${other.count}`).join(' · ')}</p>}
     </>
   )

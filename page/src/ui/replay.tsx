@@ -40,7 +40,7 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
   }
   const words = [isSame && !changes && '--same-id', ...Object.entries(changes ?? {}).flatMap(([name, value]) => ['--attr', `${name}=${value}`]), ...option('to-instance', target.instance), ...option('to-workflow', target.workflow)]
   return (
-    <ActionDialog title={`${changes ? 'Put event' : 'Replay event'} ${sequence}${changes ? ' right and send it' : ''}?`} label="Send" close={close} run={run}
+    <ActionDialog title={changes ? `Fix event ${sequence}, and send it?` : `Replay event ${sequence} unchanged?`} label="Send" close={close} run={run}
       command={{ line: commandLine(ns, 'event', 'replay', String(sequence), ...words), http: httpCall('POST', path, query, body) }}>
       <p>The event is published again{changes ? ' with the attributes below' : ' as it is'}, under {isSame && !changes ? 'its own id' : 'a new id, with the attribute replayof'}. {target.instance || target.workflow ? 'Only the target may take it.' : 'All listeners may take it.'}</p>
       <label>Attributes to set, one NAME=VALUE a line<textarea value={attributes} spellcheck={false} onInput={(event) => { setAttributes(event.currentTarget.value); setTried(null) }} /></label>
