@@ -120,7 +120,7 @@ test('compensations: those for which the definition does not ask are made when a
   const page = await console_.open(`#/left/instances/${id}/story`)
   await sees(partOf(page), /1 compensation left: they were stopped, or the definition does not ask for them/)
   const why = await console_.open(`#/left/instances/${id}/why`)
-  await sees(why.getByRole('region', { name: 'What it waits for' }), '1 compensation left')
+  await sees(why.getByRole('region', { name: 'Why it ended' }), '1 compensation left')
   await page.locator('.heading').getByRole('button', { name: 'Compensate…' }).click()
   const dialog = page.getByRole('dialog')
   // None has failed, so none can be passed over.

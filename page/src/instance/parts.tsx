@@ -36,7 +36,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
       <CallBar counts={instance.callCounts} />
       <AcceptedCalls ns={ns} instance={instance.id} isPart changed={list.reload} />
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0
-        ? <Empty><p>The state {instance.state} has made no calls. The calls of an action, foreach or parallel state are here while the instance is in it.</p></Empty>
+        ? <Empty><p>The instance has no calls now: those of an action, foreach or parallel state are here while the instance is in it. The story has <a href={href(ns, ['instances', instance.id, 'story'], { show: 'calls' })}>the records of all calls</a>.</p></Empty>
         : <>
           <Table caption="Calls of the state" items={data.items} keyOf={(item) => String(item.index)} columns={[
             { name: '#', isHeader: true, cell: (item) => item.index },

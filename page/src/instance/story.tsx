@@ -12,7 +12,7 @@ import { kUndoKinds } from './undo'
 import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 
-type StoryRecord = HistoryRecord & { cut?: true }
+export type StoryRecord = HistoryRecord & { cut?: true }
 
 const kPage = 200
 const kKept = 2000
@@ -136,7 +136,7 @@ function StoryRow({ ns, record, previous, isFolded, isAt }: { ns: string; record
   )
 }
 
-const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot', throttled: 'waits for the throttle', released: 'the throttle lets it begin' }
+const kWords: Partial<Record<HistoryRecord['kind'], string>> = { woken: 'woken by an event', elapsed: 'its time is over', raised: 'error', fixed: 'sets the error with which the instance ends', caught: 'error caught', timedout: 'timed out', run: 'a new run', continued: 'the next run', called: 'called', returned: 'answer', revived: 'started again', noted: 'noted what undoes it', compensating: 'makes its compensations', undoing: 'is undone by', compensationStopped: 'compensations stopped', queued: 'waits for a slot', admitted: 'got its slot', throttled: 'waits for the throttle', released: 'the throttle lets it begin' }
 
 /** Which way an answer came that was not that of the runner of the call. */
 const kAnswered: Record<string, string> = { operator: 'an operator', httpCallback: 'a callback over HTTP', natsCallback: 'a callback over NATS' }

@@ -1,21 +1,23 @@
-// Why an instance was not woken: the nearest of the newest events of the types that it waits for.
+// Why an instance has ended, or was not woken: the nearest of the newest events of the types that it waits for.
 import { useState } from 'preact/hooks'
-import type { AwaitedCall, Instance, InstanceWhy } from '../api'
+import type { AwaitedCall, HistoryRecord, Instance, InstanceWhy } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
-import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Relative, Status } from '../ui/basics'
+import { Clock, count, Empty, EventLink, InstanceLink, Loaded, Relative, Status } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
+import type { Again, Verb } from '../ui/instance_actions'
 import { CallLimit, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
+import { CompensationLeft, Ended } from './ended'
 import { Context } from './now'
 
-export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
+export function WhyTab({ ns, instance, records, again, choose }: { ns: string; instance: Instance; records: HistoryRecord[]; again: Again; choose: (verb: Verb) => void }) {
   const get = (name: string): string | null => route.value.query.get(name)
   const event = get('event')
   // The API judges one event, or those of a window.
@@ -25,6 +27,7 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
   const [replay, setReplay] = useState<{ sequence: number; corrections: Corrections } | null>(null)
   return (
     <section aria-label="Why">
+      {instance.endedAt && <Ended ns={ns} instance={instance} records={records} again={again} choose={choose} />}
       <FilterForm label="About which events" apply="Ask" submit={why.reload}>
         <label>Ask about the event with the sequence<FilterField size={10} isNumeric value={event ?? ''} set={(text) => setQuery({ event: text.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
         {(['since', 'until'] as const).map((name) => (
@@ -34,9 +37,11 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
       <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
-          <Waits ns={ns} answer={answer} />
-          {event ? <p class="quiet">This event:</p> : <Looked answer={answer} since={get('since')} until={get('until')} isOlder={get('cursor') !== null} />}
-          {answer.events.length === 0 && <NoEvents ns={ns} instance={instance} answer={answer} />}
+          {!instance.endedAt && <Waits ns={ns} answer={answer} />}
+          {event && <p class="quiet">This event:</p>}
+          {!event && (listens(answer) || answer.events.length > 0) && <Looked answer={answer} since={get('since')} until={get('until')} isOlder={get('cursor') !== null} />}
+          {!event && instance.endedAt && answer.events.length === 0 && <p class="quiet">An instance that has ended takes no event. Ask about one to see what its last wait asked for.</p>}
+          {answer.events.length === 0 && typesOf(answer).length > 0 && <NoEvents ns={ns} instance={instance} answer={answer} />}
           {answer.events.map((item) => (
             <div key={item.sequence}>
               <JudgedCard title={<EventTitle ns={ns} sequence={item.sequence} type={item.type} source={item.source} time={item.time} />} judged={item}
@@ -54,6 +59,11 @@ export function WhyTab({ ns, instance }: { ns: string; instance: Instance }) {
       {replay && <ReplayDialog ns={ns} sequence={replay.sequence} corrections={replay.corrections} instance={instance.id} close={() => setReplay(null)} done={why.reload} />}
     </section>
   )
+}
+
+/** Whether the instance waits for events, or will. */
+function listens(answer: InstanceWhy): boolean {
+  return typesOf(answer).length > 0 || (answer.instance.entering ?? []).length > 0
 }
 
 /** The types of the events for which the instance waits. */
@@ -99,7 +109,7 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
       ) : <OtherWait ns={ns} wait={wait} />)}
       {instance.arrived && instance.arrived.length > 0 && <p>has got {instance.arrived.map((type, index) => <>{index > 0 && ', '}<b>{type}</b></>)}</p>}
       {entering.length > 0 && <p class="notes">It does not listen yet; when it has entered its state, it will listen for {entering.map((item, index) => <>{index > 0 && ', '}<b>{item.type}</b><Lookback from={item.lookbackFrom} /></>)}.</p>}
-      {typesOf(answer).length === 0 && entering.length === 0 && <p class="quiet">It waits for no event now.</p>}
+      {!listens(answer) && <p class="quiet">It waits for no event now.</p>}
       {instance.compensation && <CompensationLeft compensation={instance.compensation} />}
     </section>
   )
@@ -107,11 +117,6 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
 
 function Lookback({ from }: { from?: string }) {
   return from === undefined ? null : <span class="quiet">, also for events since <Clock at={from} exact /></span>
-}
-
-function CompensationLeft({ compensation: { left, making, ends, error } }: { compensation: NonNullable<InstanceWhy['instance']['compensation']> }) {
-  if (making) return <p>makes its compensations, {count(left)} left; then it ends as <b>{ends}</b></p>
-  return <p>{plural(left, 'compensation')} left{error && <>: the newest one has failed for good, <code>{error.code}</code> {error.msg}</>}</p>
 }
 
 /** Among which messages the events were looked for, since when, and whether there are older ones. */
@@ -147,7 +152,6 @@ function Elsewhere({ answer }: { answer: InstanceWhy }) {
 
 function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; answer: InstanceWhy }) {
   const types = typesOf(answer)
-  if (types.length === 0) return <Empty><p>This instance listens for no event: its status is {instance.status}, in the state {instance.state}.</p></Empty>
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
       <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>

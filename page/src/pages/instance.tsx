@@ -11,19 +11,20 @@ import { Graph } from '../graph/graph'
 import { Clock, CopyButton, count, EventIdLink, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
-import { InstanceAction, kVerbs, verbsFor, type Verb } from '../ui/instance_actions'
+import { InstanceAction, kVerbs, verbsFor, type Again, type Verb } from '../ui/instance_actions'
+import { againOf } from '../instance/again'
 import { Calls, Children, Variables } from '../instance/parts'
 import { DataTab } from '../instance/data'
 import { Now } from '../instance/now'
 import { Run } from '../instance/run'
 import { Save } from '../instance/save'
-import { Story, useStory, type StoryState } from '../instance/story'
+import { Story, useStory, type StoryRecord, type StoryState } from '../instance/story'
 import { compensationsOf, kReadKinds, undoNotes } from '../instance/undo'
 import { lazy } from './lazy'
 import type { PageProps } from '.'
 
 const Compensations = lazy<{ ns: string; instance: Instance; last: number }>(async () => (await import('../instance/compensations')).Compensations, 'h2')
-const WhyTab = lazy<{ ns: string; instance: Instance }>(async () => (await import('../instance/why')).WhyTab, 'h2')
+const WhyTab = lazy<{ ns: string; instance: Instance; records: StoryRecord[]; again: Again; choose: (verb: Verb) => void }>(async () => (await import('../instance/why')).WhyTab, 'h2')
 
 const kTabs = ['story', 'data', 'why', 'calls', 'children', 'variables'] as const
 
@@ -76,13 +77,13 @@ export function InstancePage({ ns, parts }: PageProps) {
           </ul></nav>
           {tab === 'story' && <Story ns={ns} instance={data} story={story} at={at} />}
           {tab === 'data' && <DataTab ns={ns} instance={data} at={at} last={story.last} />}
-          {tab === 'why' && <WhyTab ns={ns} instance={data} />}
+          {tab === 'why' && <WhyTab ns={ns} instance={data} records={story.items} again={againOf(data, graph.data, story.items)} choose={setVerb} />}
           {tab === 'calls' && <Calls ns={ns} instance={data} />}
           {tab === 'children' && <Children ns={ns} id={id} />}
           {tab === 'variables' && <Variables ns={ns} id={id} />}
           {story.last > 1 && (tab === 'story' || tab === 'data') && <Slider last={story.last} first={story.oldest} at={at} />}
           {verb && (
-            <InstanceAction ns={ns} verb={verb} target={{ ids: [id], workflow: data.workflow, revision: data.revision, runningTasks: data.callCounts?.running ?? 0, hasFailedCompensation: data.compensation?.error !== undefined }} close={() => setVerb(null)}
+            <InstanceAction key={verb} ns={ns} verb={verb} choose={setVerb} target={{ ids: [id], again: againOf(data, graph.data, story.items), workflow: data.workflow, revision: data.revision, runningTasks: data.callCounts?.running ?? 0, hasFailedCompensation: data.compensation?.error !== undefined }} close={() => setVerb(null)}
               changed={() => { if (verb === 'delete') navigate(href(ns, ['instances'])); else instance.reload() }} />
           )}
         </>
@@ -98,7 +99,8 @@ function hasCompensations(instance: Instance, story: StoryState): boolean {
 
 function badge(name: string, instance: Instance): string {
   const sum = (counts: Record<string, number> | undefined): number => Object.values(counts ?? {}).reduce((total, value) => total + value, 0)
-  if (name === 'calls') return ` ${count(sum(instance.callCounts))}`
+  // The calls of the states before are gone.
+  if (name === 'calls') return `: ${count(sum({ ...instance.callCounts, complete: 0, failed: 0 }))} open`
   if (name === 'children') return ` ${count(sum(instance.children?.counts))}${instance.children?.complete === false ? '+' : ''}`
   return ''
 }
@@ -106,7 +108,7 @@ function badge(name: string, instance: Instance): string {
 function Actions({ ns, instance, choose }: { ns: string; instance: Instance; choose: (verb: Verb) => void }) {
   return (
     <>
-      {verbsFor(instance).map((verb) => <button type="button" onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
+      {verbsFor(instance).map((verb) => <button type="button" title={kVerbs[verb].says} onClick={() => choose(verb)}>{kVerbs[verb].name}…</button>)}
       <Save ns={ns} instance={instance} />
     </>
   )

@@ -135,15 +135,15 @@ function CountBar({ counts }: { counts: InstanceCounts }) {
   return (
     <ul class="counts" aria-label="Counts by status">
       {shown.length === 0 && <li>no instances</li>}
-      {shown.map((status) => <li><a href={href(route.value.ns, ['instances'], withStatus(status))}><Status status={status} /> {count(numbers.get(status) ?? 0)}</a></li>)}
+      {shown.map((status) => <li><a href={href(route.value.ns, ['instances'], withFilter('status', status))}><Status status={status} /> {count(numbers.get(status) ?? 0)}</a></li>)}
       <li class="quiet">exact, <Clock at={counts.asOf} /></li>
     </ul>
   )
 }
 
-function withStatus(status: string): URLSearchParams {
+function withFilter(name: (typeof kFilters)[number], value: string): URLSearchParams {
   const next = new URLSearchParams(route.value.query)
-  next.set('status', status)
+  next.set(name, value)
   return next
 }
 
@@ -169,7 +169,7 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
 
 /** The error of an ended instance; for others what comes next. */
 function Outcome({ item }: { item: InstanceHead }) {
-  if (item.error) return <><code>{item.error.code}</code>{item.error.msg && `: ${item.error.msg}`}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
+  if (item.error) return <><a href={href(route.value.ns, ['instances'], withFilter('error', item.error.code))} title="The instances with this error"><code>{item.error.code}</code></a>{item.error.msg && `: ${item.error.msg}`}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
   if (item.damage) return <>{item.damage}</>
   if (item.nextRetryAt) return <>next attempt <Relative at={item.nextRetryAt} /></>
   if (item.deadline && !item.endedAt) return <>times out <Relative at={item.deadline} /></>
@@ -229,7 +229,7 @@ function Bulk({ ns, selected, isPlain, since, changed }: { ns: string; selected:
   return (
     <div class="filters bulk" role="group" aria-label="Actions on several instances">
       <span>{isAll && isPlain ? 'All that the filter names' : `${count(selected.size)} selected`}</span>
-      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" disabled={!isAll && selected.size === 0} onClick={() => setVerb(name)}>{kVerbs[name].name}…</button>)}
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && selected.size === 0} onClick={() => setVerb(name)}>{kVerbs[name].name}…</button>)}
       {isPlain
         ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
         : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}

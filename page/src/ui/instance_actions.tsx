@@ -25,16 +25,29 @@ export const kVerbs: Record<Verb, About> = {
   pause: { name: 'Pause', done: 'paused', says: 'A paused instance starts nothing new; events for it are kept, and its timeouts do not count.', statuses: kLive },
   resume: { name: 'Resume', done: 'resumed', says: 'A paused instance goes on where it was.', statuses: ['paused'] },
   cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
-  retry: { name: 'Retry', done: 'retried', says: 'The failed state is tried again, on the revision with which the instance started.', statuses: ['failed', 'timedout'] },
-  restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the first input.', statuses: kEnded },
-  rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you name.', statuses: kEnded },
-  compensate: { name: 'Compensate', done: 'makes its compensations', says: 'The compensations that are left are made, the newest first, on the revision with which the instance started. Then its status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
+  retry: { name: 'Retry', done: 'retried', says: 'The same run goes on: the failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
+  restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the input of the instance.', statuses: kEnded },
+  rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you choose, with the data with which the instance last entered it.', statuses: kEnded },
+  compensate: { name: 'Compensate', done: 'makes its compensations', says: 'No state is tried again: the compensations that are left are made, the newest first; then the status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
   delete: { name: 'Delete', done: 'deleted', says: 'The instance is erased with its history. This cannot be taken back.', statuses: kEnded, isDanger: true },
 }
+
+/** The actions that run an ended instance again, or undo it. */
+export const kAgain: Verb[] = ['retry', 'restart', 'rerun', 'compensate']
 
 /** The actions that apply to an instance. */
 export function verbsFor({ status, compensation }: Pick<InstanceHead, 'status' | 'compensation'>): Verb[] {
   return (Object.keys(kVerbs) as Verb[]).filter((verb) => kVerbs[verb].statuses.includes(status) && (verb !== 'compensate' || compensation !== undefined))
+}
+
+/** What is known of an ended instance that is to run again. */
+export interface Again {
+  /** The id of the failed state. */
+  failed?: string
+  /** The failed state, if it is an Error state: it raises its error each time. */
+  raises?: string
+  /** The state that `rerun` proposes. */
+  from?: string
 }
 
 export interface Target {
@@ -47,6 +60,7 @@ export interface Target {
   runningTasks?: number
   /** Whether a compensation has failed for good, which can be passed over; if known. */
   hasFailedCompensation?: boolean
+  again?: Again
 }
 
 interface Choices {
@@ -88,10 +102,10 @@ interface Progress {
   refused: Array<{ id: string; detail: string }>
 }
 
-/** The dialog of an action; `changed` is called when it has had an effect. */
-export function InstanceAction({ ns, verb, target, close, changed }: { ns: string; verb: Verb; target: Target; close: () => void; changed: () => void }) {
+/** The dialog of an action; `changed` is called when it has had an effect, `choose` when another one is chosen in its place. */
+export function InstanceAction({ ns, verb, target, close, changed, choose }: { ns: string; verb: Verb; target: Target; close: () => void; changed: () => void; choose?: (verb: Verb) => void }) {
   const about = kVerbs[verb]
-  const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: '', isPast: false })
+  const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: target.again?.from ?? '', isPast: false })
   const [progress, setProgress] = useState<Progress | null>(null)
   const isStopped = useRef(false)
   const statuses = applicable(target.filter?.status ?? null, about.statuses)
@@ -127,7 +141,7 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
       run={run}
       close={() => { isStopped.current = true; close() }}
     >
-      <p>{about.says}</p>
+      <p>{about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
       {refusal && <p class="notes">{refusal}</p>}
       {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
       {verb === 'cancel' && (
@@ -136,17 +150,33 @@ export function InstanceAction({ ns, verb, target, close, changed }: { ns: strin
           <label><input type="checkbox" checked={choices.isNow} onChange={(event) => setChoices({ ...choices, isNow: event.currentTarget.checked })} /> Now: stop the running tasks</label>
         </>
       )}
+      {verb === 'retry' && target.again?.raises && <Raises state={target.again.raises} choose={choose} />}
       {verb === 'retry' && <label><input type="checkbox" checked={choices.isExtended} onChange={(event) => setChoices({ ...choices, isExtended: event.currentTarget.checked })} /> Restart the execution timeout, if it has passed</label>}
       {verb === 'compensate' && target.hasFailedCompensation !== false && (
         <label><input type="checkbox" checked={choices.isPast} onChange={(event) => setChoices({ ...choices, isPast: event.currentTarget.checked })} /> Past the failed one: the newest compensation, which has failed, is not made, because what it undoes is undone already</label>
       )}
-      {verb === 'rerun' && (
-        <label>State<input list="states" value={choices.from} required onInput={(event) => setChoices({ ...choices, from: event.currentTarget.value })} />
-          <datalist id="states">{(graph.data?.states ?? []).map((state) => <option value={state.id} />)}</datalist>
-        </label>
-      )}
+      {verb === 'rerun' && <StateField ids={target.workflow && !graph.error ? graph.data?.states.map((state) => state.id) ?? [] : null} target={target} from={choices.from} set={(from) => setChoices({ ...choices, from })} />}
       {progress && <p role="status">done {progress.done}, refused {progress.refused.length} <button type="button" class="small" onClick={() => { isStopped.current = true; announce('The action stops after the current request') }}>Stop</button></p>}
     </ActionDialog>
+  )
+}
+
+/** What a retry of an Error state does, and what to do in its place. */
+function Raises({ state, choose }: { state: string; choose?: (verb: Verb) => void }) {
+  return (
+    <p class="notes">
+      The failed state {state} is an Error state: a retry raises the same error again. To run other states, choose {(['rerun', 'restart'] as const).map((verb, index) => <>{index > 0 && ' or '}<button type="button" class="small" onClick={() => choose?.(verb)}>{kVerbs[verb].name}…</button></>)} instead.
+    </p>
+  )
+}
+
+/** The state from which to run; `ids`: those of the workflow, null if they are not known. */
+function StateField({ ids, target: { again }, from, set }: { ids: string[] | null; target: Target; from: string; set: (id: string) => void }) {
+  if (ids === null) return <label>State<input value={from} required onInput={(event) => set(event.currentTarget.value)} /></label>
+  return (
+    <label>State<select value={from} required onChange={(event) => set(event.currentTarget.value)}>
+      {[...new Set([from, ...ids])].map((id) => <option value={id}>{id}{id !== '' && id === again?.failed && ', the failed state'}</option>)}
+    </select></label>
   )
 }
 
