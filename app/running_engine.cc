@@ -432,6 +432,7 @@ PartLevels RunningEngine::levels() const {
                        .tasks_unsent = tasks.unsent,
                        .answers = tasks.answers,
                        .task_consumers_created_again = tasks.consumers_created_again,
+                       .callbacks_busy = tasks.callbacks_busy,
                        .index_questions = intake_.answered_questions(),
                        .http_running = http.total.running,
                        .http_waiting = http.total.waiting,

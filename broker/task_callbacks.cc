@@ -71,10 +71,14 @@ struct TaskCallbacks::Open {
   std::mutex mutex;
   size_t callbacks = 0;
   uint64_t bytes = 0;
+  uint64_t refused = 0;  ///< callbacks that were answered with `busy`
 
   bool add(uint64_t more, const CallbackLimits& limits) {
     const std::lock_guard lock(mutex);
-    if (callbacks >= limits.callbacks || bytes >= limits.bytes) return false;
+    if (callbacks >= limits.callbacks || bytes >= limits.bytes) {
+      ++refused;
+      return false;
+    }
     ++callbacks;
     bytes += more;
     return true;
@@ -95,6 +99,11 @@ TaskCallbacks::TaskCallbacks(Connection& connection, RequestSubjects subjects,
       open_(std::make_shared<Open>()) {}
 
 TaskCallbacks::~TaskCallbacks() = default;
+
+uint64_t TaskCallbacks::refused_as_busy() const {
+  const std::lock_guard lock(open_->mutex);
+  return open_->refused;
+}
 
 Status TaskCallbacks::listen() {
   if (listening_ && listening_->status() == NATS_OK &&

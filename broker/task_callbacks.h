@@ -76,6 +76,9 @@ class TaskCallbacks {
   /// the Connection, on one thread at a time. Errors: `broker.unreachable`.
   Status listen();
 
+  /// How many callbacks were answered with `busy`. Any thread.
+  uint64_t refused_as_busy() const;
+
  private:
   struct Open;
 

@@ -167,6 +167,7 @@ TaskQueue::Counts TaskQueue::Impl::counts() const {
   Counts counts = counts_;
   counts.tasks = book_.size();
   counts.unsent = book_.unsent();
+  if (callbacks_) counts.callbacks_busy = callbacks_->refused_as_busy();
   return counts;
 }
 

@@ -86,7 +86,8 @@ class TaskQueue : public TaskRunner {
     uint64_t answers = 0;  ///< answers read from the stream, repeated and late ones included
     uint64_t strays = 0;   ///< answers that name no task, and were dropped
     uint64_t consumers_created_again =
-        0;  ///< consumers of tasks that were deleted by another client
+        0;                        ///< consumers of tasks that were deleted by another client
+    uint64_t callbacks_busy = 0;  ///< callbacks over NATS that were answered with `busy`
   };
   Counts counts() const;
 

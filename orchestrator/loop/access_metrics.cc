@@ -22,7 +22,7 @@ prometheus::Counter& inbound_requests(prometheus::Registry& registry, const char
 prometheus::Counter& callbacks(prometheus::Registry& registry, const char* key) {
   return prometheus::BuildCounter()
       .Name("millrace_callbacks_total")
-      .Help("HTTP requests of services that answer later, by whether their key is valid.")
+      .Help("Callbacks of services that answer later, by whether their key is valid.")
       .Register(registry)
       .Add({{"key", key}});
 }

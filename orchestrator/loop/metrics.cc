@@ -246,6 +246,8 @@ struct Metrics::Series {
   Followed task_consumers_created_again{
       counter("millrace_task_consumers_created_again_total",
               "Consumers of tasks that another client had deleted and that were created again.")};
+  Followed callbacks_busy{counter("millrace_callbacks_busy_total",
+                                  "Callbacks over NATS that too many others kept waiting.")};
   Followed index_questions{
       counter("millrace_index_questions_total",
               "Questions of `why` and `try` about listeners that the engine thread has answered.")};
@@ -449,6 +451,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
   series_->task_consumers_created_again.set(levels.task_consumers_created_again);
+  series_->callbacks_busy.set(levels.callbacks_busy);
   series_->index_questions.set(levels.index_questions);
   series_->http_running.Set(static_cast<double>(levels.http_running));
   series_->http_waiting.Set(static_cast<double>(levels.http_waiting));

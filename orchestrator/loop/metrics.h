@@ -66,6 +66,7 @@ struct PartLevels {
   size_t tasks_unsent = 0;                    ///< tasks that the broker has not acknowledged
   uint64_t answers = 0;                       ///< reports of workers
   uint64_t task_consumers_created_again = 0;  ///< consumers of tasks that other clients deleted
+  uint64_t callbacks_busy = 0;                ///< callbacks over NATS that must be sent again
   uint64_t index_questions = 0;               ///< questions that the engine thread has answered
 
   size_t http_running = 0;  ///< outgoing HTTP requests that have a connection

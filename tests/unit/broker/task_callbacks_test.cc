@@ -134,6 +134,7 @@ TEST_F(TaskCallbacksTest, AreAnsweredAsBusyWhileTooManyHaveNoAnswer) {
   send(callback_request());
   EXPECT_EQ(reply()["code"], "busy");
   ASSERT_THAT(held_, SizeIs(1));
+  EXPECT_EQ(callbacks_->refused_as_busy(), 1U);
   held_[0](answer_);
   EXPECT_EQ(reply(), (Json{{"accepted", true}}));
   holds_ = false;
@@ -147,6 +148,7 @@ TEST_F(TaskCallbacksTest, AreAnsweredAsBusyWhileTheyHaveTooManyBytes) {
   send(callback_request(), "0123456789");
   send(callback_request(), "");
   EXPECT_EQ(reply()["code"], "busy");
+  EXPECT_EQ(callbacks_->refused_as_busy(), 1U);
   EXPECT_THAT(taken(), SizeIs(1));
 }
 

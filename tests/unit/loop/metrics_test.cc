@@ -208,11 +208,13 @@ TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
                          .consumers = 5,
                          .answers = 10,
                          .task_consumers_created_again = 2,
+                         .callbacks_busy = 4,
                          .index_questions = 7});
   EXPECT_TRUE(has_line(metrics, "millrace_reads_events 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_event_consumers_total 5")) << "the parts report totals";
   EXPECT_TRUE(has_line(metrics, "millrace_task_answers_total 10"));
   EXPECT_TRUE(has_line(metrics, "millrace_task_consumers_created_again_total 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_callbacks_busy_total 4"));
   EXPECT_TRUE(has_line(metrics, "millrace_index_questions_total 7"));
 }
 
