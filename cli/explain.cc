@@ -8,6 +8,7 @@
 #include "cloudevents/headers.h"
 #include "language/findings.h"
 #include "language/grammar.h"
+#include "language/instance_members.h"
 
 namespace millrace {
 namespace {
@@ -258,6 +259,18 @@ void explain(const Mapping& mapping, std::ostream& out) {
   out << fmt::format("  defined by: {}, \"{}\"\n", mapping.source, mapping.section);
 }
 
+constexpr std::string_view kInstanceName = "$instance";
+
+Ended explain_variable(std::ostream& out) {
+  out << kInstanceName
+      << "\n  In the jq programs of states: facts about the instance that they run for.\n";
+  for (const InstanceMember& member : kInstanceMembers) {
+    out << fmt::format("    {:<18} {}\n", member.name, member.meaning);
+  }
+  out << "  an addition of millrace: Direktiv does not have this variable\n";
+  return ExitCode::kOk;
+}
+
 std::vector<std::string_view> all_names() {
   std::vector<std::string_view> names;
   for (const Mapping* mapping : all_mappings()) {
@@ -275,6 +288,7 @@ std::vector<std::string_view> all_names() {
 }  // namespace
 
 Ended explain_key(Console& console, const std::string& name) {
+  if (name == kInstanceName) return explain_variable(console.out);
   const Found found = look_up(name);
   if (found.keys.empty() && found.mappings.empty()) {
     const size_t dot = name.rfind('.');

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/characters.h"
 #include "expressions/jq_syntax.h"
@@ -19,11 +21,14 @@ class InstanceSearch {
     return is_used_ && !is_bound_;
   }
 
+  /// After finds_use().
+  std::vector<std::string> take_members() { return std::move(members_); }
+
  private:
   void read_token() {
     const char c = code_[at_];
     if (c == '$') {
-      is_used_ = take_variable() || is_used_;
+      if (take_variable()) read_member();
     } else if (c == '.' || c == '@') {
       ++at_;
       take_name();  // `.field`, `@format`; empty for `.`
@@ -32,6 +37,14 @@ class InstanceSearch {
     } else {
       ++at_;
     }
+  }
+
+  /// Reads the `.NAME` behind the variable, if there is one.
+  void read_member() {
+    is_used_ = true;
+    if (peek() != '.' || at_ + 1 >= code_.size() || !begins_name(code_[at_ + 1])) return;
+    ++at_;
+    members_.emplace_back(take_name());
   }
 
   void read_word(std::string_view word) {
@@ -105,6 +118,7 @@ class InstanceSearch {
   size_t at_ = 0;
   bool is_used_ = false;
   bool is_bound_ = false;
+  std::vector<std::string> members_;
 };
 
 }  // namespace
@@ -113,6 +127,14 @@ bool names_instance(std::string_view program) {
   if (program.find(kInstanceVariable) == std::string_view::npos) return false;
   const std::string code = without_literals(program);
   return InstanceSearch(code).finds_use();
+}
+
+std::vector<std::string> instance_members_of(std::string_view program) {
+  if (program.find(kInstanceVariable) == std::string_view::npos) return {};
+  const std::string code = without_literals(program);
+  InstanceSearch search(code);
+  if (!search.finds_use()) return {};
+  return search.take_members();
 }
 
 }  // namespace millrace

@@ -3,7 +3,9 @@
 // nothing. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace {
 
@@ -15,5 +17,9 @@ inline constexpr std::string_view kInstanceVariable = "instance";
 /// one never gets millrace's value: it means what it meant before that value existed.
 /// Precondition: check_program_text() accepts the program.
 bool names_instance(std::string_view program);
+
+/// The members of the variable that the jq program reads as `$instance.NAME`, in the order of the
+/// program. Empty if names_instance() is false. Precondition: as of names_instance().
+std::vector<std::string> instance_members_of(std::string_view program);
 
 }  // namespace millrace

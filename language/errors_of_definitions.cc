@@ -132,6 +132,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Correct the type, unless other programs publish these events."},
     {"lint.group_unbounded", 0, "A group of events may wait without limit.",
      "Write `lifespan` in the start."},
+    {"lint.instance_member", 0, "A query reads a member that `$instance` does not have.",
+     "Write a member that the message names."},
     {"lint.jq_fails", 0, "A jq query fails with any data.", "Correct the query."},
     {"lint.literal_jq", 0, "A text that looks like jq is plain text.",
      "Write `jq(…)` around it, or write it as a jq string."},

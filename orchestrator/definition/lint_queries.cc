@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include "cloudevents/headers.h"
+#include "expressions/instance_name.h"
 #include "expressions/jq_syntax.h"
 #include "expressions/program_facts.h"
 #include "expressions/template.h"
 #include "language/fields.h"
 #include "language/grammar.h"
+#include "language/instance_members.h"
 #include "language/walk.h"
 #include "matchers/pattern.h"
 #include "orchestrator/definition/lint_nodes.h"
@@ -312,6 +314,7 @@ class QueryLinter {
             fmt::format("this query fails where it uses {}, which is not a format of jq", format),
             fmt::format("write one of {}", fmt::join(kJqFormats, ", ")));
       }
+      check_instance_members(program, value, path);
       if (reads_element(path)) continue;
       std::string rest = program.text;
       std::vector<std::vector<std::string>> paths = key_paths_of(program.text);
@@ -326,6 +329,19 @@ class QueryLinter {
                 key, in_quotes(key)),
             fmt::format("write .[{}]", in_quotes(key)));
       }
+    }
+  }
+
+  /// Reports the members that `$instance` does not have, which are null.
+  void check_instance_members(const Program& program, const Node& value, const std::string& path) {
+    std::vector<std::string_view> names;
+    for (const InstanceMember& member : kInstanceMembers) names.push_back(member.name);
+    for (const std::string& name : instance_members_of(program.text)) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      findings_.warning(
+          "lint.instance_member", path, value.at,
+          fmt::format("$instance has no member {}, so this is always null", in_quotes(name)),
+          fmt::format("write one of {}", fmt::join(names, ", ")));
     }
   }
 

@@ -74,6 +74,13 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
     EXPECT_EQ(printed.code, 0) << row.key;
     EXPECT_EQ(printed.out, row.out) << row.key;
   }
+  const CommandOutput instance = run({"explain", "$instance"});
+  EXPECT_EQ(instance.code, 0);
+  EXPECT_NE(
+      instance.out.find("    attempt            the number of the attempt of this state, from "
+                        "1\n"),
+      std::string::npos)
+      << instance.out;
   // `delay` is a key of two mappings and a type of state.
   const CommandOutput all = run({"explain", "delay"});
   EXPECT_NE(all.out.find("DelayState (type: delay)\n"), std::string::npos) << all.out;

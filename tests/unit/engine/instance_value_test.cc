@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "language/instance_members.h"
 #include "tests/tables/instance_run.h"
 
 namespace millrace {
@@ -36,6 +37,16 @@ TEST(InstanceValue, HasTheFactsAboutTheInstanceAndItsState) {
     "id": "00000000-0000-7000-8000-000000000001", "namespace": "default", "workflow": "order",
     "revision": 1, "run": 1, "state": "second", "attempt": 1,
     "startedAt": "2024-01-01T00:00:00.000Z", "key": null, "parent": null, "event": null})"));
+}
+
+TEST(InstanceValue, HasTheMembersThatLintAndExplainName) {
+  InstanceRun run(workflow_of("- {id: first, type: noop, transform: $instance}\n", ""));
+  run.proceed();
+  const Json value = run.instance().data.value();
+  EXPECT_EQ(value.size(), kInstanceMembers.size());
+  for (const InstanceMember& member : kInstanceMembers) {
+    EXPECT_TRUE(value.contains(std::string(member.name))) << member.name;
+  }
 }
 
 TEST(InstanceValue, IsKnownInEachPlaceThatHasJq) {

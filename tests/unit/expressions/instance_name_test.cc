@@ -1,12 +1,18 @@
 // Which jq programs name `$instance`.
 #include "expressions/instance_name.h"
 
+#include <string_view>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "expressions/template.h"
 
 namespace millrace {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(InstanceName, IsFoundWhereverAProgramUsesIt) {
   for (const char* program : {
@@ -70,6 +76,18 @@ TEST(InstanceName, IsThatOfTheProgramIfItBindsTheVariableItself) {
            "label $instance | break $instance",
        }) {
     EXPECT_FALSE(names_instance(program)) << program;
+  }
+}
+
+TEST(InstanceName, HasTheMembersThatAProgramReads) {
+  const auto members = [](std::string_view program) { return instance_members_of(program); };
+  EXPECT_THAT(members("{a: $instance.id, b: [$instance.event.source]}"),
+              ElementsAre("id", "event"));
+  EXPECT_THAT(members("\"a \\($instance.run)\" + $instance.x_1"), ElementsAre("run", "x_1"));
+  for (const char* const program :
+       {"$instance", "$instance | .id", "$instance[\"id\"]", "$instance.\"id\"", "$instances.id",
+        ".instance.id", "\"$instance.id\"", ". as $instance | $instance.id", "."}) {
+    EXPECT_THAT(members(program), IsEmpty()) << program;
   }
 }
 
