@@ -97,6 +97,13 @@ class ScenarioMaker {
     if (!played_.instance.own_policy.empty()) {
       return not_expressible("the call that started the instance set retries or timeouts");
     }
+    if (played_.workflow.batch) {
+      return not_expressible("the instance has the inputs of several requests (`batch`)");
+    }
+    if (is_changed_while_it_waits()) {
+      return not_expressible(
+          "the start of the instance had to wait, and was ended or paused before its first state");
+    }
     if (history().size() > 1 && history()[1].kind == HistoryKind::kPaused) {
       return not_expressible("the instance was paused when it started");
     }
@@ -113,6 +120,31 @@ class ScenarioMaker {
       return not_expressible("the timeouts of calls come from the settings");
     }
     return {};
+  }
+
+  /// Whether something happened to the instance while its start waited for a slot or the throttle.
+  /// In a scenario it does not wait, because no other instance has the slot.
+  bool is_changed_while_it_waits() const {
+    bool waits = false;
+    for (const HistoryRecord& record : history()) {
+      switch (record.kind) {
+        case HistoryKind::kQueued:
+        case HistoryKind::kThrottled:
+          waits = true;
+          break;
+        case HistoryKind::kEntered:
+          return false;
+        case HistoryKind::kPaused:
+        case HistoryKind::kCancelled:
+        case HistoryKind::kRaised:
+        case HistoryKind::kEnded:
+          if (waits) return true;
+          break;
+        default:
+          break;
+      }
+    }
+    return false;
   }
 
   Status add_start() {
@@ -177,7 +209,7 @@ class ScenarioMaker {
       default:
         return {};
     }
-    given_.push_back({times_.at[i], std::move(what)});
+    given_.push_back({begins_ + times_.at[i], std::move(what)});
     return {};
   }
 
@@ -196,8 +228,12 @@ class ScenarioMaker {
   }
 
   void note_cancel(const HistoryRecord& record) {
-    if (text_in(record.detail.value(), "code") != "direktiv.cancels.parent") return;
-    notes_.emplace_back("Its caller cancelled it; here an operator does, with another error.");
+    const std::string code = text_in(record.detail.value(), "code");
+    if (code == "direktiv.cancels.api") return;
+    notes_.push_back(fmt::format("{}; here an operator does, with another error.",
+                                 code == "direktiv.cancels.parent"
+                                     ? "Its caller cancelled it"
+                                     : "Another start that took its place cancelled it"));
     has_other_error_ = true;
   }
 
@@ -224,7 +260,7 @@ class ScenarioMaker {
     const Start& start = played_.workflow.start;
     if (!is_live() && start.kind != Start::Kind::kScheduled) return {};
     until_ = std::max(times_.at.back(), Duration(0)) + Duration(1);
-    if (start.cron && start.cron->next(kScenarioStart) <= kScenarioStart + *until_) {
+    if (start.cron && start.cron->next(kScenarioStart) <= kScenarioStart + begins_ + *until_) {
       return not_expressible(
           "the schedule of the workflow would start another instance before the end");
     }
@@ -256,7 +292,7 @@ class ScenarioMaker {
       scenario += indented(to_yaml(one.what), 8);
     }
     const ExplainedTimes explained(scenario);
-    if (until_) add("until", spelled(*until_));
+    if (until_) add("until", spelled(begins_ + *until_));
     scenario += "    expect:\n" + indented(expectations(explained), 6);
 
     std::string file = fmt::format(
@@ -342,12 +378,17 @@ class ScenarioMaker {
   const PlayTimes times_;
   const ObservedData data_;
   const std::set<std::string> own_events_ = published_ids(played_.history);
+  /// When the instance starts, since the start of the scenario: `debounce` puts off its start.
+  const Duration begins_ =
+      played_.workflow.debounce
+          ? played_.workflow.debounce->period.after(kScenarioStart) - kScenarioStart
+          : Duration(0);
 
   MadeCalls calls_;
   std::map<std::string, Json> variables_;
   Json start_;  ///< null: events start the instance
   std::vector<MadeGiven> given_;
-  std::optional<Duration> until_;
+  std::optional<Duration> until_;  ///< since the start of the instance
   bool has_other_error_ = false;
   std::vector<std::string> notes_;  ///< comments at the head of the file
 };

@@ -232,7 +232,8 @@ PlayTimes play_times(const Workflow& workflow, const ReadDefinition& definition,
 bool is_cancel(const HistoryRecord& record) {
   const std::string code =
       record.kind == HistoryKind::kCancelled ? text_in(record.detail.value(), "code") : "";
-  return code == "direktiv.cancels.api" || code == "direktiv.cancels.parent";
+  return code == "direktiv.cancels.api" || code == "direktiv.cancels.parent" ||
+         code == "millrace.concurrency.replaced";
 }
 
 }  // namespace millrace

@@ -13,7 +13,7 @@
 namespace millrace {
 
 struct PlayTimes {
-  std::vector<Duration> at;  ///< of each record, since the start of the scenario; ascending
+  std::vector<Duration> at;  ///< of each record, since the start of the instance; ascending
   /// false: the length of a wait is not known to the millisecond, so that a time may be too late.
   bool exact = true;
 };
@@ -25,7 +25,8 @@ inline constexpr TimePoint kScenarioStart{Duration(1'630'497'600'000)};  // 2021
 PlayTimes play_times(const Workflow& workflow, const ReadDefinition& definition,
                      const std::vector<HistoryRecord>& history);
 
-/// Whether the record says that an operator, or the caller of the instance, cancelled it.
+/// Whether the record says that an operator, the caller of the instance, or another start that took
+/// its place (`onLimit: replace`) cancelled it.
 bool is_cancel(const HistoryRecord& record);
 
 }  // namespace millrace

@@ -82,6 +82,28 @@ TEST(MadeScenario, IsNotMadeOfAHistoryWithGaps) {
         .history = "0 started - {\"by\":\"schedule\",\"revision\":3}\n0 entered rest => {}\n"
                    "120000 elapsed rest\n120000 ended rest {\"status\":\"complete\"}\n"},
        "scenario.not_expressible"},
+      {{.name = "a batch of starts",
+        .definition = "id: order\nbatch: {maxSize: 2, timeout: PT5M}\n"
+                      "states: [{id: end, type: noop}]\n",
+        .history = called + "0 entered end\n0 ended end {\"status\":\"complete\"}\n",
+        .data = R"({"events":[{"n":1}]})",
+        .input = R"({"events":[{"n":1}]})"},
+       "scenario.not_expressible"},
+      {{.name = "a start that waited for a slot for too long",
+        .definition = "id: order\nconcurrency: {limit: 1, timeout: PT2S}\n"
+                      "states: [{id: end, type: noop}]\n",
+        .history = called + "0 queued end {\"priority\":0}\n"
+                            "2000 raised end {\"code\":\"millrace.concurrency.timeout\","
+                            "\"msg\":\"late\"}\n"
+                            "2000 ended end {\"status\":\"failed\"}\n"},
+       "scenario.not_expressible"},
+      {{.name = "a start that was paused while it waited for the throttle",
+        .definition = "id: order\nthrottle: {limit: 1, period: PT5S}\n"
+                      "states: [{id: end, type: noop}]\n",
+        .history = called + "0 throttled end {\"priority\":0}\n2000 paused end\n"
+                            "3000 resumed end\n5000 released end\n5000 entered end\n"
+                            "5000 ended end {\"status\":\"complete\"}\n"},
+       "scenario.not_expressible"},
       {{.name = "a variable that a transform hides",
         .definition = "id: order\nstates:\n  - id: read\n    type: getter\n"
                       "    variables: [{key: rate, scope: namespace}]\n"

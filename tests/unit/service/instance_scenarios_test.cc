@@ -435,6 +435,39 @@ states:
   EXPECT_THAT(text, HasSubstr("until: \"1s1ms\"\n"));
 }
 
+TEST_F(InstanceScenariosTest, PlayAStartThatDebounceHasPutOff) {
+  world.apply(R"(
+id: order
+debounce: {period: PT10S}
+start: {type: event, event: {type: placed}}
+states: [{id: wait, type: consumeEvent, event: {type: paid}}]
+)");
+  world.publish("placed", "e-1", 1);
+  world.run_for(seconds(12));
+  world.publish("paid", "e-2", 2);
+  world.run_until_idle();
+  const std::string text = passing(first_instance());
+  EXPECT_THAT(text, HasSubstr("- at: 12s\n"));
+  EXPECT_THAT(text, HasSubstr("took: \"2s\"\n"));
+}
+
+TEST_F(InstanceScenariosTest, PlayStartsThatWaitedOrTookTheSlotOfAnotherOne) {
+  const std::string states = "}\nstates: [{id: rest, type: delay, duration: PT10S}]\n";
+  world.apply("id: order\nconcurrency: {limit: 1" + states);
+  world.start_order();
+  const std::string second = world.start_order();
+  world.run_for(seconds(30));
+  EXPECT_THAT(passing(second), HasSubstr("took: \"10s\"\n"));
+  world.apply("id: order\nconcurrency: {limit: 1, onLimit: replace" + states);
+  const std::string replaced = world.start_order();
+  world.run_for(seconds(3));
+  world.start_order();
+  ASSERT_EQ(world.status(replaced), "cancelled");
+  const std::string text = passing(replaced);
+  EXPECT_THAT(text, HasSubstr("# Another start that took its place cancelled it;"));
+  EXPECT_THAT(text, HasSubstr("- at: 3s\n        cancel: true\n"));
+}
+
 TEST_F(InstanceScenariosTest, AreNotMadeOfWhatIsNotThere) {
   EXPECT_EQ(code_of("0190b5a4-7c1e-7f2a-8000-000000000000"), "instance.not_found");
   DefinitionCache definitions(load_stored);
