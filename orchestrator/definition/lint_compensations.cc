@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/read_members.h"
 
 namespace millrace {
 namespace {
@@ -50,6 +52,7 @@ class CompensationLinter {
     const std::string_view type = type_of_state(state);
     if (type == "error") return ask(state, own);
     if (!noted_) noted_ = CompensateKey{own, key->at};
+    if (type == "foreach" || type == "parallel") check_input(key->value, own);
     if (!is_idle(type)) return;
     findings_.warning(
         "lint.compensation_idle", own, key->at,
@@ -57,6 +60,25 @@ class CompensationLinter {
                     "nothing to undo",
                     type),
         "write `compensate` on the state that does what is undone, or remove it");
+  }
+
+  /// Warns of an `input` that reads the data of the instance, which the compensations of calls do
+  /// not have.
+  void check_input(const Node& compensate, const std::string& path) {
+    const Node* const input = value_of(compensate, "input");
+    if (input == nullptr) return;
+    const std::optional<std::set<std::string>> members = members_read(*input);
+    if (!members) return;
+    const auto other = std::find_if(members->begin(), members->end(),
+                                    [](const std::string& one) { return one != "return"; });
+    if (other == members->end()) return;
+    findings_.warning(
+        "lint.compensation_input", path_of(path, "input"), input->at,
+        fmt::format(
+            "each call of the state has a compensation of its own, whose input is evaluated "
+            "over `.return` alone, so the member {} is always null",
+            in_quotes(*other)),
+        "let the function return what its compensation needs, and read it from `.return`");
   }
 
   /// Notes a place that asks for the compensations.

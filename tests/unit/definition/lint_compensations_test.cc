@@ -103,5 +103,29 @@ TEST(LintCompensations, PointsOutAStateThatHasNothingToUndo) {
   EXPECT_THAT(places("type: generateEvent, event: {type: t, source: s}"), IsEmpty());
 }
 
+TEST(LintCompensations, PointsOutAnInputThatReadsDataThatTheCompensationOfACallDoesNotHave) {
+  const auto places = [](const char* state, const char* input) {
+    return places_of("lint.compensation_input",
+                     fmt::format("id: a\ncompensate: true\nfunctions: [{{id: f, type: subflow, "
+                                 "workflow: w}}]\nstates:\n- {{id: a, {}, compensate: {{function: "
+                                 "f, input: {}}}}}\n",
+                                 state, input),
+                     {});
+  };
+  const char* const foreach = "type: foreach, array: jq(.items), action: {function: f}";
+  const char* const parallel = "type: parallel, actions: [{function: f}]";
+  for (const char* const input :
+       {"jq(.order)", "'jq({order, n: .return.n})'", "{n: jq(.return.n), order: jq(.order)}"}) {
+    EXPECT_THAT(places(foreach, input), ElementsAre("warning states[0].compensate.input")) << input;
+    EXPECT_THAT(places(parallel, input), ElementsAre("warning states[0].compensate.input"))
+        << input;
+    EXPECT_THAT(places("type: action, action: {function: f}", input), IsEmpty()) << input;
+  }
+  for (const char* const input : {"jq(.return.id)", "'jq({n: .return.n})'", "jq(.)", "5", "order",
+                                  "'jq(.return | map(.n))'", "jq(length)"}) {
+    EXPECT_THAT(places(foreach, input), IsEmpty()) << input;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

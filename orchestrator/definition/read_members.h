@@ -1,0 +1,18 @@
+// The members of its input that a value of a definition reads, for lint. Private to
+// orchestrator/definition/. Pure.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "language/document.h"
+
+namespace millrace {
+
+/// The first keys of the paths that the jq programs of the value read: for `[jq(.a.b), jq(.["c"])]`
+/// they are `a` and `c`. Empty: the value reads nothing. nullopt: it may read its whole input, a jq
+/// worker has to run one of its programs, or the loader reports it.
+std::optional<std::set<std::string>> members_read(const Node& value);
+
+}  // namespace millrace
