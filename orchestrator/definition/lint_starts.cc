@@ -1,6 +1,9 @@
 #include "orchestrator/definition/lint_starts.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,17 +11,20 @@
 
 #include <fmt/format.h>
 
+#include "expressions/program_facts.h"
 #include "expressions/template.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/read_members.h"
 
 namespace millrace {
 namespace {
 
 /// Whether the result of the jq program may depend on its input. Programs of the fast lane reach
-/// their input by a path, `length` or `not` only.
+/// their input by a path, by the short form of a member (`{customer}`), `length` or `not` only.
 bool may_read_input(const Program& program) {
   const std::string_view text = program.text;
-  return std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; }) ||
+  return !key_paths_of(text).empty() ||
+         std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; }) ||
          text.find("length") != std::string_view::npos ||
          text.find("not") != std::string_view::npos;
 }
@@ -63,6 +69,100 @@ void lint_queue(const Node& document, Findings& findings) {
   if (timeout != nullptr && drops) {
     warn_never(*timeout, path_of("concurrency", "timeout"), "with this `onLimit` no start waits",
                findings);
+  }
+}
+
+/// What is known of the data with which instances start.
+struct StartData {
+  std::set<std::string> members;
+  std::string by;    ///< what makes the data, for a message
+  std::string path;  ///< what to write before the key of a member; empty: there is no such path
+};
+
+/// The types of the events that start the workflow.
+std::vector<std::string> types_of_start(const Node& start) {
+  std::vector<std::string> types;
+  const auto add = [&types](const Node& entry) {
+    const Node* const event = value_of(entry, "event");
+    types.push_back(text_of(event == nullptr ? entry : *event, "type"));
+  };
+  if (value_of(start, "event") != nullptr) add(start);
+  for (const Node& entry : items_of(start, "events")) add(entry);
+  return types;
+}
+
+/// The data of a start by the events or by the schedule of the workflow; nullopt: only calls start
+/// it.
+std::optional<StartData> data_of_starts(const Node& document) {
+  const Node* const start = value_of(document, "start");
+  if (start == nullptr) return std::nullopt;
+  if (text_of(*start, "type") == "scheduled") return StartData{{}, "a start by the schedule", ""};
+  const std::vector<std::string> types = types_of_start(*start);
+  if (types.empty()) return std::nullopt;
+  return StartData{{types.begin(), types.end()},
+                   "a start by an event",
+                   fmt::format(".[{}]", in_quotes(types.front()))};
+}
+
+/// The data of an instance that starts with a batch of such data.
+StartData data_of_batches(const std::optional<StartData>& one) {
+  return {{"events"}, "an instance with `batch`", ".events[0]" + (one ? one->path : "")};
+}
+
+/// A member that the value reads and the data does not have, if it reads no other member; nullopt:
+/// it may depend on the data. lint.split_key reports the first part of a type with dots.
+std::optional<std::string> missing_member(const Node& value, const StartData& data) {
+  const std::optional<std::set<std::string>> members = members_read(value);
+  if (!members || members->empty()) return std::nullopt;
+  const auto is_there = [&data](const std::string& member) {
+    return std::any_of(data.members.begin(), data.members.end(), [&](const std::string& one) {
+      return one == member || one.starts_with(member + ".");
+    });
+  };
+  if (std::any_of(members->begin(), members->end(), is_there)) return std::nullopt;
+  return *members->begin();
+}
+
+/// Warns of a key, or a priority, that reads only members which the data does not have.
+void warn_missing(const Node& value, std::string path, const std::optional<StartData>& data,
+                  Findings& findings) {
+  if (!data) return;
+  const std::optional<std::string> member = missing_member(value, *data);
+  if (!member) return;
+  findings.warning(
+      "lint.start_key", std::move(path), value.at,
+      fmt::format("the data of {} has no member {}, so the value is the same for all of them",
+                  data->by, in_quotes(*member)),
+      data->path.empty() ? std::string("remove it")
+                         : fmt::format("write {}[{}]", data->path, in_quotes(*member)));
+}
+
+/// Warns of keys and a priority of starts that are the same for all of them.
+void lint_keys_of_starts(const Node& document, Findings& findings) {
+  const std::optional<StartData> asked = data_of_starts(document);
+  const bool has_batch = value_of(document, "batch") != nullptr;
+  const std::optional<StartData> started =
+      has_batch ? std::optional(data_of_batches(asked)) : asked;
+  constexpr std::array<std::string_view, 3> kOfRequests = {"rateLimit", "debounce", "batch"};
+  for (const std::string_view limit :
+       {"rateLimit", "debounce", "batch", "concurrency", "throttle"}) {
+    const Node* const written = value_of(document, limit);
+    const Member* const key = written == nullptr ? nullptr : written->find("key");
+    if (key == nullptr) continue;
+    std::string path = path_of(std::string(limit), "key");
+    if (may_read_input(key->value)) {
+      const bool is_of_requests =
+          std::find(kOfRequests.begin(), kOfRequests.end(), limit) != kOfRequests.end();
+      warn_missing(key->value, std::move(path), is_of_requests ? asked : started, findings);
+      continue;
+    }
+    findings.warning("lint.start_key", std::move(path), key->value.at,
+                     "the key reads nothing of the input, so all starts of the workflow have the "
+                     "same key",
+                     "write a path such as jq(.customer), or remove the key");
+  }
+  if (const Member* const priority = document.find("priority")) {
+    warn_missing(priority->value, "priority", started, findings);
   }
 }
 
@@ -113,16 +213,7 @@ void lint_limits_of_calls(const Node& document, Findings& findings) {
 }  // namespace
 
 void lint_starts(const Node& document, Findings& findings) {
-  for (const std::string_view limit :
-       {"rateLimit", "debounce", "batch", "concurrency", "throttle"}) {
-    const Node* const written = value_of(document, limit);
-    const Member* const key = written == nullptr ? nullptr : written->find("key");
-    if (key == nullptr || may_read_input(key->value)) continue;
-    findings.warning("lint.start_key", path_of(std::string(limit), "key"), key->value.at,
-                     "the key reads nothing of the input, so all starts of the workflow have the "
-                     "same key",
-                     "write a path such as jq(.customer), or remove the key");
-  }
+  lint_keys_of_starts(document, findings);
   lint_queue(document, findings);
   lint_limits_of_calls(document, findings);
 }

@@ -8,9 +8,10 @@
 
 namespace millrace {
 
-/// Adds a warning (`lint.start_key`) for a `key` that reads nothing of the input, so that all
-/// starts have the same key, and one (`lint.concurrency_never`) for a `priority` or a `timeout` of
-/// starts that never wait. Likewise of calls (`lint.call_key`).
+/// Adds a warning (`lint.start_key`) for a `key` or a `priority` that reads nothing of the input,
+/// or only members that the data of the workflow's starts does not have, so that it is the same for
+/// all starts, and one (`lint.concurrency_never`) for a `priority` or a `timeout` of starts that
+/// never wait. Likewise of calls (`lint.call_key`).
 void lint_starts(const Node& document, Findings& findings);
 
 }  // namespace millrace

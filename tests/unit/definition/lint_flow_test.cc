@@ -62,6 +62,45 @@ TEST(LintFlow, PointsOutATimeoutOfNoWait) {
               ElementsAre("warning concurrency.timeout"));
 }
 
+std::vector<std::string> start_keys(const std::string& keys) {
+  return places_of("lint.start_key", with_keys(keys), {});
+}
+
+TEST(LintFlow, PointsOutAKeyThatTheDataOfAnEventDoesNotHave) {
+  const auto places = [](const std::string& key) {
+    return start_keys("start: {type: event, event: {type: cart.left}}\n" +
+                      ("rateLimit: {limit: 1, period: PT1H, key: " + key) + "}");
+  };
+  EXPECT_THAT(places("jq(.customer)"), ElementsAre("warning rateLimit.key"));
+  EXPECT_THAT(places("'[jq(.customer), jq(.region)]'"), ElementsAre("warning rateLimit.key"));
+  for (const char* const key :
+       {"'jq(.[\"cart.left\"].customer)'", "'jq(.customer // .[\"cart.left\"].customer)'", "jq(.)",
+        "jq(.cart.left.customer)"}) {
+    EXPECT_THAT(places(key), IsEmpty()) << key;
+  }
+}
+
+TEST(LintFlow, PointsOutAKeyOrAPriorityThatTheDataOfABatchDoesNotHave) {
+  const std::string batch = "batch: {maxSize: 5, timeout: PT1M, key: jq(.customer)}\n";
+  EXPECT_THAT(start_keys(batch + "priority: jq(.rank // 0)\n"
+                                 "concurrency: {limit: 1, key: jq(.customer)}"),
+              ElementsAre("warning priority", "warning concurrency.key"));
+  EXPECT_THAT(start_keys(batch + "priority: 'jq(.events[0].rank // 0)'\n"
+                                 "concurrency: {limit: 1, key: 'jq(.events[0].customer)'}"),
+              IsEmpty());
+}
+
+TEST(LintFlow, PointsOutAKeyOfStartsByAScheduleWhichHaveNoData) {
+  const std::string start = "start: {type: scheduled, cron: '0 0 * * *'}\n";
+  EXPECT_THAT(start_keys(start + "concurrency: {limit: 1, key: jq(.customer)}"),
+              ElementsAre("warning concurrency.key"));
+  EXPECT_THAT(start_keys(start + "concurrency: {limit: 1}"), IsEmpty());
+}
+
+TEST(LintFlow, AcceptsTheShortFormOfAMemberAsAKey) {
+  EXPECT_THAT(start_keys("concurrency: {limit: 1, key: 'jq({customer})'}"), IsEmpty());
+}
+
 /// A workflow with one call; `keys` are those of its function and of its action.
 std::string with_call(const std::string& of_function, const std::string& of_action = "") {
   return "id: a\nfunctions: [{id: f, type: service, service: s" + of_function +
