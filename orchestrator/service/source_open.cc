@@ -25,21 +25,6 @@ Result<std::optional<OriginState>> SourceRun::origin_state() {
   return std::optional<OriginState>();
 }
 
-/// Counts the messages that the origin stream has removed before they were read. Of a consumed
-/// stream with other subjects, these may be messages that the source does not want.
-void SourceRun::count_gone(const Rows& rows, const OriginState& state) {
-  if (settings_.consume && !settings_.subjects.empty()) return;
-  const uint64_t floor = rows.origin.applied.floor();
-  // The floor does not move before a message is applied: what is gone is counted once.
-  const uint64_t known = std::max(floor + 1, gone_to_);
-  if (state.first > known && floor > 0) {
-    gone_to_ = state.first;
-    note([&](SourceFigures& figures) { figures.gone += state.first - known; });
-    notice({"source.gone", fmt::format("stream {} does not have the messages {} to {} any more",
-                                       stream_, known, state.first - 1)});
-  }
-}
-
 /// Opens the reader behind the stored position. Returns false if the source reads from another
 /// place now, so that its rows must be read again.
 Result<bool> SourceRun::open(const Rows& rows) {
@@ -47,7 +32,10 @@ Result<bool> SourceRun::open(const Rows& rows) {
   if (!found) return false;
   const OriginState& state = *found;
   if (state.created != origin_.created) {
-    TRY(move(rows, state.created, 0,
+    // What it has removed before is of no source: it may be a mirror, whose first sequence is that
+    // of its stream.
+    const uint64_t before = settings_.consume ? 0 : std::max<uint64_t>(state.first, 1) - 1;
+    TRY(move(rows, state.created, before,
              {"source.recreated",
               fmt::format("stream {} was deleted and created again; it is read from its first "
                           "message",
@@ -65,6 +53,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
     return false;
   }
   const uint64_t floor = rows.origin.applied.floor();
+  count_gaps(state);
   count_gone(rows, state);
   reader_ = TRY(parts_.origins.open({.stream = stream_,
                                      .subjects = origin_filters(settings_),

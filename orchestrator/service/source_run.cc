@@ -187,7 +187,10 @@ Status SourceRun::take_settings(const Rows& rows) {
               .source = source_attribute(ns_, place_.name),
               .lane = lane_of_source(rows.source.origin.source),
               .space = static_cast<uint64_t>(place_.ns)};
-  if (origin_ != rows.source.origin) gone_to_ = 0;
+  if (origin_ != rows.source.origin) {
+    gone_to_ = 0;
+    gaps_.clear();
+  }
   origin_ = rows.source.origin;
   return {};
 }
@@ -238,7 +241,7 @@ Status SourceRun::read_page(const Rows& rows, size_t most) {
     if (is_of_rolled_back_queue(rows, message)) return move_to_all(rows);
     if (must_prepare(rows, message)) prepared_.push_back(prepared(std::move(message)));
   }
-  return {};
+  return check_gaps();
 }
 
 /// Whether the message has the sequence of one that was applied, but was stored later than all that
@@ -274,6 +277,7 @@ void SourceRun::acknowledge_applied(const Rows& rows) {
 }
 
 SourceRun::Prepared SourceRun::prepared(OriginMessage message) {
+  note_gap(message.sequence);
   const uint64_t previous = std::exchange(position_, message.sequence);
   pending_ = message.pending;
   return {.previous = previous, .message = std::move(message), .event = {}};

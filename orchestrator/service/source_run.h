@@ -46,6 +46,11 @@ inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
 /// How many bytes of a source may wait for jq workers at the same time, besides one message.
 inline constexpr size_t kMostMappedBytes = size_t{4} << 20;
 
+/// How often the origin stream is asked whether sequences that were passed over are gone; and how
+/// many runs of such sequences are noted until then. If there are more, it is asked at once.
+inline constexpr Duration kBetweenGapChecks{10'000};
+inline constexpr size_t kMostGapsNoted = 4'096;
+
 /// What sources use. All parts outlive them.
 struct SourceParts {
   Environment& environment;
@@ -115,6 +120,12 @@ class SourceRun {
 
     bool is_ready() const;
   };
+  /// Sequences between two messages that were read one behind the other: no filter selects them,
+  /// they were removed one by one, or they are gone.
+  struct Gap {
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
   /// The rows of the source, as of one commit.
   struct Rows {
     SourceRecord source;
@@ -138,7 +149,11 @@ class SourceRun {
   Status move_to_all(const Rows& rows);
   bool must_prepare(const Rows& rows, const OriginMessage& message);
   void acknowledge_applied(const Rows& rows);
+  void note_gap(uint64_t sequence);
+  Status check_gaps();
+  void count_gaps(const OriginState& state);
   void count_gone(const Rows& rows, const OriginState& state);
+  uint64_t add_gone(uint64_t first, uint64_t end);
   Prepared prepared(OriginMessage message);
   Evaluator counted() const;
   void map_prepared();
@@ -166,8 +181,10 @@ class SourceRun {
   uint64_t position_ = 0;  ///< the sequence that was read last
   /// Messages of the origin stream behind position_; nullopt: none was looked for yet.
   std::optional<uint64_t> pending_;
-  uint64_t gone_to_ = 0;           ///< the messages before this sequence are known to be gone
-  std::deque<Prepared> prepared_;  ///< read, and not yet published; in their order
+  uint64_t gone_to_ = 0;                   ///< what is gone before this sequence is counted
+  std::vector<Gap> gaps_;                  ///< not checked yet; about kMostGapsNoted at most
+  std::optional<TimePoint> gaps_checked_;  ///< when the origin stream was last asked about gaps
+  std::deque<Prepared> prepared_;          ///< read, and not yet published; in their order
   std::deque<Published> published_;
   size_t published_bytes_ = 0;
   std::deque<Unacknowledged> unacknowledged_;  ///< at most kMostUnacknowledged

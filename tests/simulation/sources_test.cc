@@ -139,6 +139,69 @@ TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneBeforeTheyAreReadOnce) {
   EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.gone");
 }
 
+TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneWhileTheyRead) {
+  add_orders(10);
+  apply(R"({"begin":"all","rate":10,"stream":"ORDERS"})");
+  run->turn();  // reads one message
+  auto& messages = origins.streams["ORDERS"].messages;
+  messages.erase(messages.begin(), messages.find(6));
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(6));
+  EXPECT_EQ(run->figures().gone, 4U) << "the sequences 2 to 5";
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.gone");
+  EXPECT_EQ(run->figures().consumers, 1U);
+
+  add_orders(3);
+  messages.erase(messages.begin(), messages.find(13));
+  settle();
+  world.run_for(kBetweenGapChecks);
+  run->turn();
+  EXPECT_THAT(world.instances(), SizeIs(7));
+  EXPECT_EQ(run->figures().gone, 6U) << "also 11 and 12";
+  origins.delete_consumers();
+  turn_later();
+  turn_later();
+  EXPECT_EQ(run->figures().consumers, 2U);
+  EXPECT_EQ(run->figures().gone, 6U);
+}
+
+TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneBeforeTheirFirstReading) {
+  origins.streams["ORDERS"];
+  apply();
+  add_orders(4);
+  auto& messages = origins.streams["ORDERS"].messages;
+  messages.erase(messages.begin(), messages.find(3));
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_EQ(run->figures().gone, 2U);
+}
+
+TEST_F(SourcesSimulation, CountNoMessageThatWasRemovedAmongOthers) {
+  add_orders(5);
+  auto& messages = origins.streams["ORDERS"].messages;
+  messages.erase(2);
+  messages.erase(4);
+  apply();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(3));
+  EXPECT_EQ(run->figures().gone, 0U) << "as a stream with one message for each subject";
+}
+
+TEST_F(SourcesSimulation, CountNothingOfAStreamThatWasCreatedAgainBeforeItsFirstMessage) {
+  add_orders(3);
+  apply();
+  settle();
+  origins.recreate("ORDERS");
+  add_orders(3);
+  origins.streams["ORDERS"].messages.erase(1);
+  origins.delete_consumers();
+  turn_later();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(5));
+  EXPECT_EQ(run->figures().recreated, 1U);
+  EXPECT_EQ(run->figures().gone, 0U);
+}
+
 TEST_F(SourcesSimulation, NameAnOriginStreamThatTheyMayNotRead) {
   add_orders(1);
   apply();
