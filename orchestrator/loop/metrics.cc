@@ -18,6 +18,7 @@
 #include "orchestrator/loop/access_metrics.h"
 #include "orchestrator/loop/evaluation_metrics.h"
 #include "orchestrator/loop/flow_metrics.h"
+#include "orchestrator/loop/followed_counter.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
@@ -41,21 +42,6 @@ const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
 }
-
-/// A counter that grows with a total of another module; that total may restart at 0.
-class Followed {
- public:
-  explicit Followed(prometheus::Counter& counter) : counter_(counter) {}
-
-  void set(uint64_t total) {
-    const uint64_t before = std::exchange(last_, total);
-    counter_.Increment(static_cast<double>(total < before ? total : total - before));
-  }
-
- private:
-  prometheus::Counter& counter_;
-  uint64_t last_ = 0;
-};
 
 }  // namespace
 
@@ -206,9 +192,10 @@ struct Metrics::Series {
               "for matches with patterns.");
   prometheus::Gauge& damaged_rows =
       gauge("millrace_damaged_rows", "Damaged rows of the store found since startup.");
-  Followed patterns_over_limit{counter("millrace_patterns_over_limit_total",
-                                       "How often a pattern on a context attribute reached its "
-                                       "limit of steps or memory and therefore did not match.")};
+  FollowedCounter patterns_over_limit{
+      counter("millrace_patterns_over_limit_total",
+              "How often a pattern on a context attribute reached its "
+              "limit of steps or memory and therefore did not match.")};
   RetentionMetrics retention{registry};
   UnitMetrics units{registry};
 
@@ -220,35 +207,37 @@ struct Metrics::Series {
   prometheus::Gauge& runs_tasks =
       gauge("millrace_runs_tasks",
             "1 while tasks are sent to the broker and reports of workers are read.");
-  Followed consumers{
+  FollowedCounter consumers{
       counter("millrace_event_consumers_total",
               "Consumers created to read the event stream: one for each connection.")};
-  Followed consumer_gaps{counter("millrace_event_consumer_gaps_total",
-                                 "Consumers of the event stream that were replaced because "
-                                 "messages from the broker to millrace were lost.")};
-  Followed read_directly{counter("millrace_events_read_directly_total",
-                                 "Messages of the event stream that no consumer could deliver and "
-                                 "that were read without a consumer.")};
+  FollowedCounter consumer_gaps{counter("millrace_event_consumer_gaps_total",
+                                        "Consumers of the event stream that were replaced because "
+                                        "messages from the broker to millrace were lost.")};
+  FollowedCounter read_directly{
+      counter("millrace_events_read_directly_total",
+              "Messages of the event stream that no consumer could deliver and "
+              "that were read without a consumer.")};
   prometheus::Gauge& noted =
       gauge("millrace_messages_noted",
             "Messages that the streams had when a restored store opened them; they are not sent "
             "again.");
-  Followed recognized{counter("millrace_messages_recognized_total",
-                              "Messages of a restored store that were not sent, because the "
-                              "streams had them already.")};
+  FollowedCounter recognized{counter("millrace_messages_recognized_total",
+                                     "Messages of a restored store that were not sent, because the "
+                                     "streams had them already.")};
   prometheus::Gauge& unread =
       gauge("millrace_messages_unread",
             "Messages of the streams whose ids a restored store has not read, because there are "
             "too many.");
   prometheus::Gauge& tasks_unsent =
       gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
-  Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
-  Followed task_consumers_created_again{
+  FollowedCounter answers{
+      counter("millrace_task_answers_total", "Reports of workers that were read.")};
+  FollowedCounter task_consumers_created_again{
       counter("millrace_task_consumers_created_again_total",
               "Consumers of tasks that another client had deleted and that were created again.")};
-  Followed callbacks_busy{counter("millrace_callbacks_busy_total",
-                                  "Callbacks over NATS that too many others kept waiting.")};
-  Followed index_questions{
+  FollowedCounter callbacks_busy{counter("millrace_callbacks_busy_total",
+                                         "Callbacks over NATS that too many others kept waiting.")};
+  FollowedCounter index_questions{
       counter("millrace_index_questions_total",
               "Questions of `why` and `try` about listeners that the engine thread has answered.")};
   prometheus::Gauge& http_running =
@@ -260,14 +249,7 @@ struct Metrics::Series {
   NamespaceGauge ns_http_waiting{
       registry, "millrace_namespace_http_waiting",
       "Outgoing HTTP requests of the namespace that wait for a connection."};
-  NamespaceGauge ns_source_lag{
-      registry, "millrace_namespace_source_lag",
-      "Messages that the sources of the namespace have to read, or that are not applied yet."};
-  prometheus::Gauge& sources_reading = gauge("millrace_sources_reading", "Sources that are read.");
-  prometheus::Gauge& sources_waiting = gauge(
-      "millrace_sources_waiting", "Sources that are not paused and cannot read their stream now.");
-  prometheus::Gauge& source_consumers_left = gauge(
-      "millrace_source_consumers_left", "Consumers of former sources that are not deleted yet.");
+  SourceMetrics sources{registry};
   prometheus::Gauge& file_calls_open =
       gauge("millrace_file_calls_open", "Calls of services that have a folder with files.");
   prometheus::Gauge& file_calls_waiting =
@@ -282,21 +264,23 @@ struct Metrics::Series {
       gauge("millrace_evaluations_running", "Evaluations that run in a jq worker.");
   prometheus::Gauge& jq_workers =
       gauge("millrace_jq_workers", "jq worker processes that are ready.");
-  Followed jq_workers_started{
+  FollowedCounter jq_workers_started{
       counter("millrace_jq_workers_started_total", "jq worker processes started.")};
-  Followed jq_workers_crashed{counter("millrace_jq_workers_crashed_total",
-                                      "jq worker processes that died while they ran a program.")};
-  Followed jq_worker_start_failures{counter(
+  FollowedCounter jq_workers_crashed{
+      counter("millrace_jq_workers_crashed_total",
+              "jq worker processes that died while they ran a program.")};
+  FollowedCounter jq_worker_start_failures{counter(
       "millrace_jq_worker_start_failures_total",
       "Failed starts of the launcher or of a jq worker, and jq workers that ended while they "
       "had no job.")};
-  Followed evaluations_overran{counter("millrace_evaluations_overran_total",
-                                       "Evaluations that exceeded their time slice and continued "
-                                       "on a jq worker for slow evaluations.")};
-  Followed evaluations_timed_out{
+  FollowedCounter evaluations_overran{
+      counter("millrace_evaluations_overran_total",
+              "Evaluations that exceeded their time slice and continued "
+              "on a jq worker for slow evaluations.")};
+  FollowedCounter evaluations_timed_out{
       counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
-  Followed live_changes_lost{counter("millrace_live_changes_lost_total",
-                                     "Changed instances that live messages only count.")};
+  FollowedCounter live_changes_lost{counter("millrace_live_changes_lost_total",
+                                            "Changed instances that live messages only count.")};
 
   StoreMetrics store{registry};
   EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
@@ -457,10 +441,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->http_waiting.Set(static_cast<double>(levels.http_waiting));
   series_->ns_http_running.set(levels.namespace_http_running);
   series_->ns_http_waiting.set(levels.namespace_http_waiting);
-  series_->ns_source_lag.set(levels.namespace_source_lag);
-  series_->sources_reading.Set(static_cast<double>(levels.sources_reading));
-  series_->sources_waiting.Set(static_cast<double>(levels.sources_waiting));
-  series_->source_consumers_left.Set(static_cast<double>(levels.source_consumers_left));
+  series_->sources.set(levels.sources);
   series_->file_calls_open.Set(static_cast<double>(levels.file_calls_open));
   series_->file_calls_waiting.Set(static_cast<double>(levels.file_calls_waiting));
   series_->file_calls_accepted.Set(static_cast<double>(levels.file_calls_accepted));

@@ -17,6 +17,7 @@
 #include "orchestrator/loop/inbound_metrics.h"
 #include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
+#include "orchestrator/loop/source_metrics.h"
 #include "orchestrator/loop/turn_times.h"
 #include "orchestrator/loop/work_totals.h"
 #include "orchestrator/ports/clock.h"
@@ -74,12 +75,7 @@ struct PartLevels {
   /// The same by the name of the namespace; only namespaces with such requests.
   std::map<std::string, uint64_t> namespace_http_running;
   std::map<std::string, uint64_t> namespace_http_waiting;
-  size_t sources_reading = 0;  ///< sources that are not paused, and read
-  size_t sources_waiting = 0;  ///< sources that are not paused, and cannot read now
-  /// Consumers of former sources that could not be deleted at the broker yet.
-  size_t source_consumers_left = 0;
-  /// Of the sources of each namespace together: messages that are not applied yet.
-  std::map<std::string, uint64_t> namespace_source_lag;
+  SourceLevels sources;
 
   size_t file_calls_open = 0;      ///< calls of services that have a folder with files
   size_t file_calls_waiting = 0;   ///< calls of services that wait for such a folder

@@ -70,7 +70,7 @@ uint64_t SourceRun::add_gone(uint64_t first, uint64_t end) {
   const uint64_t known = std::max(first, gone_to_);
   if (end <= known) return 0;
   gone_to_ = end;
-  note([&](SourceFigures& figures) { figures.gone += end - known; });
+  count(&SourceFigures::gone, &SourceTotals::gone, end - known);
   return end - known;
 }
 

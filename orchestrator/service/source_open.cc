@@ -40,7 +40,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
               fmt::format("stream {} was deleted and created again; it is read from its first "
                           "message",
                           stream_)}));
-    note([](SourceFigures& figures) { ++figures.recreated; });
+    count(&SourceFigures::recreated, &SourceTotals::recreated);
     return false;
   }
   if (const auto floor = TRY(rolled_back_to(rows, state))) {
@@ -49,7 +49,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
               fmt::format("stream {} has lost messages up to {} that were applied; the messages "
                           "after {} are read",
                           stream_, rows.origin.applied.highest(), *floor)}));
-    note([](SourceFigures& figures) { ++figures.rolled_back; });
+    count(&SourceFigures::rolled_back, &SourceTotals::rolled_back);
     return false;
   }
   const uint64_t floor = rows.origin.applied.floor();
@@ -64,7 +64,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
   position_ = floor;
   pending_.reset();
   event_stream_ = rows.cursor.stream_created;
-  note([](SourceFigures& figures) { ++figures.consumers; });
+  count(&SourceFigures::consumers, &SourceTotals::consumers);
   return true;
 }
 
@@ -109,7 +109,7 @@ Status SourceRun::move_to_all(const Rows& rows) {
        fmt::format("stream {} was rolled back, and has messages with the sequences of other ones "
                    "that were applied; all that it has are read",
                    stream_)}));
-  note([](SourceFigures& figures) { ++figures.rolled_back; });
+  count(&SourceFigures::rolled_back, &SourceTotals::rolled_back);
   close();
   return {};
 }

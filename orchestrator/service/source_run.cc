@@ -67,6 +67,13 @@ void SourceRun::note(const std::function<void(SourceFigures& figures)>& change) 
   change(figures_);
 }
 
+/// Adds the number to the figure, and to the total of all sources.
+void SourceRun::count(uint64_t SourceFigures::*figure, std::atomic<uint64_t> SourceTotals::*total,
+                      uint64_t number) {
+  note([&](SourceFigures& figures) { figures.*figure += number; });
+  if (parts_.totals != nullptr) parts_.totals->*total += number;
+}
+
 void SourceRun::notice(const Error& what) {
   spdlog::warn("source {} of namespace {}: {}", place_.name, ns_, what.message);
   note([&](SourceFigures& figures) { figures.notice = what; });
@@ -207,7 +214,7 @@ Result<bool> SourceRun::forget_applied(const Rows& rows) {
   }
   if (!TRY(is_lost(rows))) return true;
   ++attempt_;
-  note([](SourceFigures& figures) { ++figures.lost_events; });
+  count(&SourceFigures::lost_events, &SourceTotals::lost_events);
   notice({"source.lost_events",
           fmt::format("the event stream has lost the event of message {}; the messages from {} on "
                       "are read again",

@@ -51,6 +51,15 @@ inline constexpr size_t kMostMappedBytes = size_t{4} << 20;
 inline constexpr Duration kBetweenGapChecks{10'000};
 inline constexpr size_t kMostGapsNoted = 4'096;
 
+/// What happened to all sources since startup; see SourceFigures.
+struct SourceTotals {
+  std::atomic<uint64_t> consumers = 0;
+  std::atomic<uint64_t> recreated = 0;
+  std::atomic<uint64_t> rolled_back = 0;
+  std::atomic<uint64_t> gone = 0;
+  std::atomic<uint64_t> lost_events = 0;
+};
+
 /// What sources use. All parts outlive them.
 struct SourceParts {
   Environment& environment;
@@ -65,6 +74,7 @@ struct SourceParts {
   Evaluator evaluate = nullptr;            ///< of mappings; null: there are no jq workers
   TimedCheck check_programs = nullptr;     ///< of mappings; null: their jq programs are not checked
   DefinitionCache* definitions = nullptr;  ///< null: it is not known for which types one listens
+  SourceTotals* totals = nullptr;          ///< null: nothing is counted for all together
   Duration patience{200};  ///< how long one turn waits for messages, or for jq workers
 };
 
@@ -163,6 +173,8 @@ class SourceRun {
   Status refuse(std::vector<RefusedMessage> messages);
   void close();
   void note(const std::function<void(SourceFigures& figures)>& change);
+  void count(uint64_t SourceFigures::*figure, std::atomic<uint64_t> SourceTotals::*total,
+             uint64_t number = 1);
   void notice(const Error& what);
   void log_change(const Status& status);
 

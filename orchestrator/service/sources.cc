@@ -74,6 +74,11 @@ std::string stream_of(const OriginStreams& origins, std::string_view ns, std::st
 
 }  // namespace
 
+SourceParts Sources::counted_in(SourceTotals& totals, SourceParts parts) {
+  parts.totals = &totals;
+  return parts;
+}
+
 void Sources::start_threads() {
   thread_ = std::thread([this] { run(); });
 }
@@ -192,12 +197,22 @@ std::optional<SourceFigures> Sources::figures_of(const SourcePlace& place) const
 
 void Sources::add_to(PartLevels& levels) const {
   const std::lock_guard lock(mutex_);
-  levels.source_consumers_left = left_consumers_;
+  SourceLevels& sources = levels.sources;
+  sources.consumers_left = left_consumers_;
   for (const auto& [place, reading] : readings_) {
     const SourceFigures figures = reading->run.figures();
-    ++(figures.waits || !figures.is_read ? levels.sources_waiting : levels.sources_reading);
-    levels.namespace_source_lag[reading->ns] += figures.lag.value_or(0);
+    ++(figures.waits || !figures.is_read ? sources.waiting : sources.reading);
+    sources.namespace_lag[reading->ns] += figures.lag.value_or(0);
+    if (!figures.is_read) continue;
+    const std::pair source(reading->ns, place.name);
+    sources.read.emplace(source, figures.position);
+    if (figures.lag) sources.lag.emplace(source, *figures.lag);
   }
+  sources.consumers = totals_.consumers;
+  sources.recreated = totals_.recreated;
+  sources.rolled_back = totals_.rolled_back;
+  sources.gone = totals_.gone;
+  sources.lost_events = totals_.lost_events;
 }
 
 /// Passes the command to the engine, and looks at the rows again when it is done.

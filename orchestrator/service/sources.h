@@ -34,7 +34,7 @@ namespace millrace {
 class Sources final : public SourceDesk {
  public:
   Sources(SourceParts parts, JudgeEvent judge)
-      : parts_(std::move(parts)), judge_(std::move(judge)) {}
+      : parts_(counted_in(totals_, std::move(parts))), judge_(std::move(judge)) {}
   ~Sources() override { stop_threads(); }
   Sources(const Sources&) = delete;
   Sources& operator=(const Sources&) = delete;
@@ -45,7 +45,7 @@ class Sources final : public SourceDesk {
   /// Ends the threads; waits for what they publish. The engine must still answer commands.
   void stop_threads();
 
-  /// Adds the gauges of the sources.
+  /// Adds the figures of the sources.
   void add_to(PartLevels& levels) const;
 
   void apply(std::string_view ns, const std::string& name, const Json& settings,
@@ -70,6 +70,7 @@ class Sources final : public SourceDesk {
   };
   using Readings = std::map<SourcePlace, std::unique_ptr<Reading>>;
 
+  static SourceParts counted_in(SourceTotals& totals, SourceParts parts);
   void run();
   void read(Reading& reading);
   Result<SourcesLook> look() const;
@@ -93,6 +94,7 @@ class Sources final : public SourceDesk {
       const std::deque<OriginMessage>& messages) const;
   Result<Json> tried(std::string_view ns, const OriginMessage& message, Result<Event> event) const;
 
+  SourceTotals totals_;
   const SourceParts parts_;
   const JudgeEvent judge_;
   mutable std::mutex mutex_;  // guards the members below

@@ -80,6 +80,7 @@ class SourcesSimulation : public testing::Test {
                         [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
                           world.evaluator.submit(std::move(evaluation), std::move(done));
                         },
+                    .totals = &totals,
                     .patience = Duration(0)});
     run = std::make_unique<SourceRun>(*parts, kOrders, "default",
                                       consumer_of("default", kOrders, source()));
@@ -133,6 +134,7 @@ class SourcesSimulation : public testing::Test {
   FakeOrigins origins;
   WorldPublisher publisher{world.broker};
   MemoryStoredEvents stored{world.broker};
+  SourceTotals totals;
   std::optional<SourceParts> parts;
   std::unique_ptr<SourceRun> run;
   int orders = 0;

@@ -163,6 +163,11 @@ TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneWhileTheyRead) {
   turn_later();
   EXPECT_EQ(run->figures().consumers, 2U);
   EXPECT_EQ(run->figures().gone, 6U);
+  begin();  // another object, as after a pause
+  turn_later();
+  EXPECT_EQ(run->figures().gone, 0U);
+  EXPECT_EQ(totals.gone.load(), 6U);
+  EXPECT_EQ(totals.consumers.load(), 3U);
 }
 
 TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneBeforeTheirFirstReading) {

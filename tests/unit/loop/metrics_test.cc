@@ -220,10 +220,9 @@ TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
 
 TEST(Metrics, ShowTheSourcesAndTheLagOfEachNamespace) {
   Metrics metrics;
-  metrics.set(PartLevels{.sources_reading = 3,
-                         .sources_waiting = 1,
-                         .source_consumers_left = 2,
-                         .namespace_source_lag = {{"shop", 9}}});
+  metrics.set(PartLevels{
+      .sources = {
+          .reading = 3, .waiting = 1, .consumers_left = 2, .namespace_lag = {{"shop", 9}}}});
   EXPECT_TRUE(has_line(metrics, "millrace_sources_reading 3"));
   EXPECT_TRUE(has_line(metrics, "millrace_source_consumers_left 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_sources_waiting 1"));
@@ -231,6 +230,34 @@ TEST(Metrics, ShowTheSourcesAndTheLagOfEachNamespace) {
   metrics.set(PartLevels{});
   EXPECT_TRUE(has_line(metrics, "millrace_sources_reading 0"));
   EXPECT_FALSE(has_line(metrics, "millrace_namespace_source_lag{namespace=\"shop\"} 9"));
+}
+
+TEST(Metrics, ShowWhereEachSourceIs) {
+  Metrics metrics;
+  const SourceLevels levels{.read = {{{"shop", "orders"}, 40}, {{"shop", "returns"}, 7}},
+                            .lag = {{{"shop", "orders"}, 9}}};
+  metrics.set(PartLevels{.sources = levels});
+  const std::string orders = R"({namespace="shop",source="orders"})";
+  EXPECT_TRUE(has_line(metrics, "millrace_source_read_sequence" + orders + " 40"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_lag" + orders + " 9"));
+  const std::string returns = R"({namespace="shop",source="returns"})";
+  EXPECT_TRUE(has_line(metrics, "millrace_source_read_sequence" + returns + " 7"));
+  EXPECT_FALSE(has_line(metrics, "millrace_source_lag" + returns + " 0")) << "it is not known";
+  metrics.set(PartLevels{.sources = {.read = {{{"shop", "orders"}, 41}}}});
+  EXPECT_TRUE(has_line(metrics, "millrace_source_read_sequence" + orders + " 41"));
+  EXPECT_FALSE(has_line(metrics, "millrace_source_lag" + orders + " 9")) << "it is paused";
+}
+
+TEST(Metrics, CountWhatHappenedToTheStreamsOfSources) {
+  Metrics metrics;
+  metrics.set(PartLevels{
+      .sources = {
+          .consumers = 5, .recreated = 1, .rolled_back = 2, .gone = 300, .lost_events = 4}});
+  EXPECT_TRUE(has_line(metrics, "millrace_source_consumers_total 5"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_streams_recreated_total 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_streams_rolled_back_total 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_messages_gone_total 300"));
+  EXPECT_TRUE(has_line(metrics, "millrace_source_events_lost_total 4"));
 }
 
 TEST(Metrics, ShowTheOutgoingHttpRequestsOfNamespacesThatHaveSome) {
