@@ -193,6 +193,35 @@ test('inbound webhooks: the URL, the form and the secrets are shown, and what a 
   await page.waitForURL(/webhooks\/git$/)
 })
 
+test('inbound webhooks: a request is tried with and without its signature, and nothing is published', async () => {
+  const key = 'key-of-the-test'
+  await server.setWebhook(key)
+  const accepted = (await server.get('/hooks/git')).accepted
+  const events = (await server.get('/events?source=/v1/ns/default/hooks/git')).items.length
+  const page = await console_.open('#/default/webhooks/git')
+  const form = page.getByRole('form', { name: 'Request' })
+  const tryIt = form.getByRole('button', { name: 'Try: nothing is published' })
+  const tried = page.getByRole('article', { name: 'What the request would become' })
+  const body = '{"repository": "mill/tried"}'
+  await form.getByLabel('Body').fill(body)
+  await tryIt.click()
+  await sees(tried, 'would be refused')
+  await sees(tried, 'hooks.refused')
+  await sees(tried, 'started')
+  await form.getByLabel(/^Headers/).fill('no header')
+  await tryIt.click()
+  await sees(page.getByRole('alert'), 'write NAME: VALUE')
+  const signature = createHmac('sha256', key).update(body).digest('hex')
+  await form.getByLabel(/^Headers/).fill(`X-Hub-Signature-256: sha256=${signature}\n`)
+  await form.getByText('Copy as command').click()
+  await sees(form, 'millrace webhook try git -f body.json --header')
+  await tryIt.click()
+  await sees(tried, 'The signature fits.')
+  await sees(tried, 'placed')
+  assert.equal((await server.get('/hooks/git')).accepted, accepted)
+  assert.equal((await server.get('/events?source=/v1/ns/default/hooks/git')).items.length, events)
+})
+
 test('inbound webhooks: counts, the latest refusal, pause and resume with their commands', async () => {
   const page = await console_.open('#/default/sources')
   const row = page.locator('tr[data-row="git"]')

@@ -9,6 +9,7 @@ import { href } from '../core/route'
 import { Clock, CopyButton, count, Empty, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { NewestEvents, RequestError, WebhookActionDialog, WebhookState } from '../sources/parts'
+import { TryWebhook } from '../sources/try_webhook'
 import { inboundWebhooksOf, sourceOfEvents, type InboundWebhook } from '../sources/webhooks'
 import type { PageProps } from '.'
 
@@ -72,6 +73,7 @@ function About({ ns, webhook }: { ns: string; webhook: InboundWebhook }) {
         <p class="quiet">The other service may need another host in the URL than this browser. An inbound webhook that is removed from the settings refuses all requests.</p>
       </div>
       <Figures ns={ns} name={webhook.name} />
+      <TryWebhook ns={ns} name={webhook.name} />
       {source === null
         ? <p class="quiet">The mapping sets the attribute <code>source</code> of each event, so the events of this inbound webhook cannot be listed by it. See <a href={href(ns, ['events'])}>all events</a>.</p>
         : (

@@ -92,7 +92,7 @@ function Message({ ns, source, item, isStored }: { ns: string; source: Source; i
 }
 
 /** What the event would start or wake, and which types are listened for if nothing. */
-function Would({ ns, item, event }: { ns: string; item: Item; event: Record<string, unknown> }) {
+export function Would({ ns, item, event }: { ns: string; item: Pick<Item, 'would' | 'duplicate' | 'similarTypes'>; event: Record<string, unknown> }) {
   const would = item.would ?? []
   const { specversion: _version, id: _id, time: _time, type, source, data: _data, data_base64: _bytes, ...attributes } = event
   if (item.duplicate) return <p>It would be dropped as a duplicate: an event with this source and id had an effect before.</p>
