@@ -215,8 +215,8 @@ void add_instance_list(CommandLine& instance) {
               "PATTERN");
   list.option("--has", listed.has,
               "Only instances with all of these: retrying (waits for the next attempt), calls, "
-              "deadline",
-              "retrying|calls|deadline");
+              "deadline, compensations (noted; of an ended instance: left)",
+              "retrying|calls|deadline|compensations");
   list.option("--waits-for", listed.waits_for,
               "Only live instances that wait for events of this type", "TYPE");
   list.flag("--oldest", listed.oldest, "List the oldest instances first");

@@ -58,6 +58,7 @@ std::optional<InstanceTrait> parse_trait(std::string_view name) {
   if (name == "retrying") return InstanceTrait::kRetrying;
   if (name == "calls") return InstanceTrait::kCalls;
   if (name == "deadline") return InstanceTrait::kDeadline;
+  if (name == "compensations") return InstanceTrait::kCompensations;
   return std::nullopt;
 }
 
@@ -73,7 +74,7 @@ Result<std::vector<InstanceTrait>> traits_of(const Request& request) {
   std::vector<InstanceTrait> traits;
   for (const std::string& name : names_in(text_parameter(request, "has"))) {
     const auto trait = parse_trait(name);
-    if (!trait) return wrong_filter("has", name, "retrying, calls or deadline");
+    if (!trait) return wrong_filter("has", name, "retrying, calls, deadline or compensations");
     traits.push_back(*trait);
   }
   return traits;

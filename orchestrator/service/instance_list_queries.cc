@@ -91,6 +91,8 @@ Result<bool> has_trait(const View& view, const Instance& head, InstanceTrait tra
       return !head.calls.empty();
     case InstanceTrait::kDeadline:
       return first_deadline(head).has_value();
+    case InstanceTrait::kCompensations:
+      return head.compensations > 0;
   }
   return false;
 }
@@ -137,7 +139,10 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
       if (const auto end = (*parent)->ended_at) selection.ids.end_before(*end + Duration(1));
     }
   }
-  const bool is_of_live = !filter.traits.empty() || !filter.waits_for.empty();
+  const bool is_of_live =
+      !filter.waits_for.empty() ||
+      std::any_of(filter.traits.begin(), filter.traits.end(),
+                  [](InstanceTrait trait) { return trait != InstanceTrait::kCompensations; });
   if (is_of_live && !keep_live(selection.statuses)) {
     return std::optional<InstanceSelection>();
   }

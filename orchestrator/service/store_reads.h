@@ -22,11 +22,12 @@
 
 namespace millrace {
 
-/// What an instance may have at the moment. Only live instances have one of these.
+/// What an instance may have at the moment. Only live instances have one of the first three.
 enum class InstanceTrait : uint8_t {
-  kRetrying,  ///< waits for the next attempt of a state, a call or the workflow
-  kCalls,     ///< its state has made calls
-  kDeadline,  ///< a deadline that does not belong to its calls
+  kRetrying,       ///< waits for the next attempt of a state, a call or the workflow
+  kCalls,          ///< its state has made calls
+  kDeadline,       ///< a deadline that does not belong to its calls
+  kCompensations,  ///< compensations that are noted; of an ended instance: that are left
 };
 
 /// Which instances a list shows. An instance is shown if it matches all members.

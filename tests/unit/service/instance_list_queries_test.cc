@@ -221,7 +221,7 @@ TEST_F(InstanceListQueriesTest, HaveTheInstancesWhoseErrorCodeMatches) {
   EXPECT_THAT(numbers({.statuses = {kFailed}, .error = "*"}), ElementsAre(3, 2, 1));
 }
 
-TEST_F(InstanceListQueriesTest, HaveTheLiveInstancesWithATrait) {
+TEST_F(InstanceListQueriesTest, HaveTheInstancesWithATrait) {
   using enum InstanceTrait;
   Instance retries = waiting_instance(waits, 1);
   retries.timers = {{TimerKind::kRetry, now + seconds(1)}};
@@ -251,6 +251,15 @@ TEST_F(InstanceListQueriesTest, HaveTheLiveInstancesWithATrait) {
   const Json none = list({.statuses = {kFailed}, .traits = {kDeadline}});
   EXPECT_EQ(none,
             (Json{{"items", Json::array()}, {"next", nullptr}, {"complete", true}, {"looked", 0}}));
+  over.id = numbered_id(7);
+  over.compensations = 2;
+  store(over);
+  bounded.id = numbered_id(8);
+  bounded.compensations = 1;
+  store(bounded);
+  EXPECT_THAT(numbers({.traits = {kCompensations}}), ElementsAre(8, 7));
+  EXPECT_THAT(numbers({.statuses = {kFailed}, .traits = {kCompensations}}), ElementsAre(7));
+  EXPECT_THAT(numbers({.traits = {kCompensations, kDeadline}}), ElementsAre(8));
 }
 
 TEST_F(InstanceListQueriesTest, HaveTheLiveInstancesThatWaitForAType) {
