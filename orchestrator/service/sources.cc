@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/excerpt.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/definition/invalid_setting.h"
 #include "orchestrator/definition/source_settings.h"
 #include "orchestrator/service/mapping_programs.h"
 #include "orchestrator/service/namespace_record.h"
@@ -38,9 +39,10 @@ tl::unexpected<Error> no_such_source(std::string_view ns, std::string_view name)
               fmt::format("namespace \"{}\" has no source \"{}\"", ns, excerpt(name)));
 }
 
-/// The sequence behind which a new source begins.
+/// The sequence behind which a new source begins. Error `settings.invalid`: the place lies behind
+/// the end of the stream, so earlier messages than the settings say would be read.
 Result<uint64_t> floor_of(OriginStreams& origins, const std::string& stream,
-                          const SourceSettings& settings, const OriginState& state) {
+                          const SourceSettings& settings, const OriginState& state, TimePoint now) {
   const SourceBegin& begin = settings.begin;
   switch (begin.kind) {
     case SourceBegin::Kind::kNew:
@@ -48,8 +50,18 @@ Result<uint64_t> floor_of(OriginStreams& origins, const std::string& stream,
     case SourceBegin::Kind::kAll:
       return std::max<uint64_t>(state.first, 1) - 1;
     case SourceBegin::Kind::kSequence:
-      return std::min(begin.sequence - 1, state.last);
+      if (begin.sequence - 1 <= state.last) return begin.sequence - 1;
+      return invalid_setting(
+          "begin.sequence",
+          fmt::format("stream \"{}\" ends with sequence {}; write at most {}, or \"new\"", stream,
+                      state.last, state.last + 1));
     case SourceBegin::Kind::kTime: {
+      if (begin.time > now) {
+        return invalid_setting("begin.time",
+                               fmt::format("{} is in the future; write a time that has come, or "
+                                           "\"new\"",
+                                           format_rfc3339(begin.time)));
+      }
       const uint64_t before = TRY(origins.sequence_before(stream, begin.time));
       return std::min(before, state.last);
     }
@@ -288,8 +300,8 @@ void Sources::apply(std::string_view ns, const std::string& name, const Json& se
     if (had_stream && !has_stream) TRY(parts_.origins.remove_source_stream(ns, name));
     randombytes_buf(command.record.origin.source.data(), command.record.origin.source.size());
     command.record.origin.created = state.created;
-    command.floor =
-        TRY(floor_of(parts_.origins, origin_name(parts_.origins, ns, name, parsed), parsed, state));
+    command.floor = TRY(floor_of(parts_.origins, origin_name(parts_.origins, ns, name, parsed),
+                                 parsed, state, parts_.clock.now()));
     return command;
   }();
   if (!asked) return done(tl::unexpected(std::move(asked).error()));

@@ -51,6 +51,7 @@ class SourcesTest : public LocalServiceTest {
 };
 
 TEST_F(SourcesTest, BeginWhereTheirSettingsSay) {
+  world.clock.advance(origins.streams["ORDERS"].messages.at(5).stamped - world.clock.now());
   const std::string at_third = format_rfc3339(origins.streams["ORDERS"].messages.at(3).stamped);
   const struct {
     std::string begin;
@@ -58,9 +59,8 @@ TEST_F(SourcesTest, BeginWhereTheirSettingsSay) {
   } rows[] = {{R"("new")", 5},
               {R"("all")", 0},
               {R"({"sequence":3})", 2},
-              {R"({"sequence":99})", 5},
-              {R"({"time":")" + at_third + R"("})", 2},
-              {R"({"time":"2100-01-01T00:00:00Z"})", 5}};
+              {R"({"sequence":6})", 5},
+              {R"({"time":")" + at_third + R"("})", 2}};
   int number = 0;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.begin);
@@ -71,6 +71,20 @@ TEST_F(SourcesTest, BeginWhereTheirSettingsSay) {
     EXPECT_EQ(shown(name)["position"], row.position);
     EXPECT_EQ(dump_json(shown(name)["begin"]), row.begin);
   }
+}
+
+TEST_F(SourcesTest, DoNotBeginBehindTheEndOfTheirStream) {
+  const auto refusal = [&](const std::string& begin) {
+    return apply(R"({"stream":"ORDERS","begin":)" + begin + "}").error();
+  };
+  EXPECT_EQ(refusal(R"({"sequence":7})"),
+            (Error{"settings.invalid",
+                   "begin.sequence: stream \"ORDERS\" ends with sequence 5; write at most 6, or "
+                   "\"new\""}));
+  EXPECT_EQ(refusal(R"({"time":"2100-01-01T00:00:00Z"})"),
+            (Error{"settings.invalid",
+                   "begin.time: 2100-01-01T00:00:00.000Z is in the future; write a time that has "
+                   "come, or \"new\""}));
 }
 
 TEST_F(SourcesTest, BeginWithTheOldestMessageThatTheStreamStillHas) {
