@@ -22,6 +22,19 @@ test('18 sign-in: without a token no form is shown', async () => {
   assert.equal(await page.getByLabel('Token').count(), 0)
 })
 
+test('18 sign-in: a session that could not be read is an error, not a server without a token', async () => {
+  const page = await open.open('#/default')
+  await page.route('**/v1/session', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify({ type: 'about:blank', title: 'Service Unavailable', status: 503, code: 'busy', detail: 'too many calls' }) }))
+  await open.show(page, 'server')
+  const session = page.getByRole('region', { name: 'Session' })
+  await sees(session, 'too many calls')
+  assert.equal(await session.getByText('No session').count(), 0)
+  await page.unroute('**/v1/session')
+  await session.getByRole('button', { name: 'Try again' }).click()
+  await sees(session, 'No session')
+  await page.context().close()
+})
+
 /** Of the dark theme only the colours are looked at: all else is that of the light one. */
 async function violations(page, scheme) {
   return page.evaluate(async (isDark) => {

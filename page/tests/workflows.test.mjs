@@ -54,6 +54,37 @@ test('14 editor: a mistake is marked at its place, a key is completed, and the t
   assert.equal(await page.locator('.diff [data-kind="removed"]').count(), 1)
 })
 
+/** An answer of a server that is busy, which names when to ask again. */
+const kBusy = { status: 503, headers: { 'retry-after': '1' }, contentType: 'application/problem+json', body: JSON.stringify({ type: 'about:blank', title: 'Service Unavailable', status: 503, code: 'busy', detail: 'too many calls' }) }
+
+/** Answers the first `times` calls of a page to a path in place of the server. */
+async function isBusy(page, path, times) {
+  let answered = 0
+  await page.route(path, (route) => { answered += 1; return answered > times ? route.continue() : route.fulfill(kBusy) })
+}
+
+test('a call is tried again as often as the server is busy, with a countdown each time', async () => {
+  const page = await console_.open('#/default/workflows')
+  await isBusy(page, /\/workflows\/booking$/, 3)
+  await console_.show(page, 'default/workflows/booking/run')
+  await page.getByRole('heading', { name: 'Run booking' }).waitFor()
+  assert.equal(await page.locator('.problem').count(), 0)
+  await page.context().close()
+})
+
+test('14 editor: a text that could not be checked is not called free of errors', async () => {
+  const page = await console_.open('#/default/workflows')
+  await page.route(/\/v1\/lint$/, (route) => route.fulfill({ ...kBusy, headers: {} }))
+  await console_.show(page, 'default/workflows/booking/text')
+  const findings = page.getByRole('region', { name: 'Findings' })
+  await sees(findings, 'too many calls')
+  assert.equal(await findings.getByText('No errors').count(), 0)
+  await page.unroute(/\/v1\/lint$/)
+  await findings.getByRole('button', { name: 'Try again' }).click()
+  await sees(findings, 'No errors, warnings or notes.')
+  await page.context().close()
+})
+
 test('an expression is tried on data', async () => {
   const page = await console_.open('#/default/workflows/booking/text')
   await page.getByLabel('jq program').fill('.order.id')

@@ -1,6 +1,6 @@
 // The server: version, limits, streams, losses, store, namespaces with their settings, cluster, the session.
 import { useState } from 'preact/hooks'
-import type { Cluster, Namespace, NamespaceCreated, Namespaces, ServerInfo } from '../api'
+import type { Cluster, Namespace, NamespaceCreated, Namespaces, ServerInfo, Session } from '../api'
 import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { prettyJson } from '../core/json'
@@ -33,7 +33,7 @@ export function ServerPage(_props: PageProps) {
         {chosen && <NamespacePanel key={chosen} name={chosen} changed={namespaces.reload} />}
       </section>
       <ClusterPanel />
-      <Session />
+      <SessionPanel />
       {isCreating && <CreateDialog close={() => setCreating(false)} changed={namespaces.reload} />}
     </Page>
   )
@@ -150,23 +150,18 @@ function ClusterPanel() {
   )
 }
 
-/** What `GET /v1/session` answers; the OpenAPI document does not describe it yet. */
-interface SessionInfo {
-  scopes: string[]
-  namespaces: string[]
-  until: string
-}
-
-function Session() {
-  const session = useGet<SessionInfo>('/v1/session')
+function SessionPanel() {
+  const session = useGet<Session>('/v1/session')
   const [error, setError] = useState<Error | null>(null)
   return (
     <section class="panel" aria-labelledby="session">
       <h2 id="session">Session</h2>
-      {session.error && <p class="quiet">No session: the server was started without a token, and answers calls of this machine only.</p>}
+      {session.error && (session.error instanceof ApiError && session.error.code === 'session.none'
+        ? <p class="quiet">No session: the server was started without a token, and answers calls of this machine only.</p>
+        : <Problem error={session.error} retry={session.reload} />)}
       {session.data && (
         <>
-          <dl class="facts"><dt>Scopes</dt><dd>{session.data.scopes?.join(', ')}</dd><dt>Namespaces</dt><dd>{session.data.namespaces?.join(', ')}</dd>{session.data.until && <><dt>Until</dt><dd><Clock at={session.data.until} /></dd></>}</dl>
+          <dl class="facts"><dt>Scopes</dt><dd>{session.data.scopes.join(', ')}</dd><dt>Namespaces</dt><dd>{session.data.namespaces.join(', ')}</dd>{session.data.until && <><dt>Until</dt><dd><Clock at={session.data.until} /></dd></>}</dl>
           <div class="buttons"><button type="button" onClick={() => void signOut().catch((failure: Error) => setError(failure))}>Sign out</button></div>
         </>
       )}

@@ -130,12 +130,13 @@ export function Problem({ error, retry, ns }: { error: Error; retry?: () => void
       <p class="quiet"><code>{error.code}</code>{error.status > 0 && `, status ${error.status}`}, {error.call}</p>
       {error.status === 403 && <p>The token of this session does not permit this call.</p>}
       {error.status === 404 && ns && <p>It was deleted, or belongs to another namespace. Look for it with <kbd>/</kbd>, or see <a href={href(ns)}>the overview</a>.</p>}
-      {error.retryAfter !== null && retry && <Countdown seconds={error.retryAfter} done={retry} />}
+      {error.retryAfter !== null && retry && <Countdown key={error} seconds={error.retryAfter} done={retry} />}
       {retry && <button type="button" onClick={retry}>Try again</button>}
     </div>
   )
 }
 
+/** Counts down once; the next answer with `Retry-After` is another error, with a countdown of its own. */
 function Countdown({ seconds, done }: { seconds: number; done: () => void }) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {

@@ -13,29 +13,35 @@ import type { Editor } from '../editor/editor'
 
 export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workflow; changed: () => void }) {
   const [text, setText] = useState(workflow.definition)
-  const [findings, setFindings] = useState<Finding[]>([])
+  /** null: the text was not checked yet. */
+  const [findings, setFindings] = useState<Finding[] | null>(null)
+  const [lintError, setLintError] = useState<Error | null>(null)
+  const [checks, setChecks] = useState(0)
   const [isApplying, setApplying] = useState(false)
   const editor = useRef<Editor | null>(null)
   const path = inNamespace(ns, 'workflows', workflow.id)
   useEffect(() => {
     const control = new AbortController()
     const timer = setTimeout(() => {
-      lint(text, control.signal).then((found) => { setFindings(found); editor.current?.mark(found) }, () => undefined)
+      lint(text, control.signal).then(
+        (found) => { setFindings(found); setLintError(null); editor.current?.mark(found) },
+        (error: Error) => { if (error.name !== 'AbortError') setLintError(error) },
+      )
     }, 300)
     return () => { clearTimeout(timer); control.abort() }
-  }, [text])
+  }, [text, checks])
   const isChanged = text !== workflow.definition
-  const errors = findings.filter((finding) => finding.severity === 'error').length
+  const errors = (findings ?? []).filter((finding) => finding.severity === 'error').length
   return (
     <div class="columns left-wide">
       <section class="panel" aria-labelledby="text-title">
         <h2 id="text-title">Text</h2>
-        <EditorHost text={workflow.definition} changed={setText} ready={(value) => { editor.current = value; value.mark(findings) }} />
+        <EditorHost text={workflow.definition} changed={setText} ready={(value) => { editor.current = value; value.mark(findings ?? []) }} />
         <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setApplying(true)}>Apply as revision {workflow.revision + 1}…</button></div>
         {isChanged && <details open><summary>Differences to revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
       </section>
       <div>
-        <section class="panel" aria-labelledby="findings"><h2 id="findings">Findings</h2><FindingList findings={findings} go={(finding) => editor.current?.go(finding.line, finding.column)} /></section>
+        <section class="panel" aria-labelledby="findings"><h2 id="findings">Findings</h2>{lintError ? <Problem error={lintError} retry={() => setChecks(checks + 1)} /> : <FindingList findings={findings} go={(finding) => editor.current?.go(finding.line, finding.column)} />}</section>
         <ExpressionTrial ns={ns} workflow={workflow.id} />
       </div>
       {isApplying && (
@@ -59,7 +65,8 @@ async function lint(text: string, abort: AbortSignal): Promise<Finding[]> {
   }
 }
 
-function FindingList({ findings, go }: { findings: Finding[]; go: (finding: Finding) => void }) {
+function FindingList({ findings, go }: { findings: Finding[] | null; go: (finding: Finding) => void }) {
+  if (findings === null) return <p class="quiet">The server checks the text.</p>
   if (findings.length === 0) return <p class="ok"><Icon name="check" /> No errors, warnings or notes.</p>
   return (
     <ul class="plain" role="status">
