@@ -47,13 +47,13 @@ test('each text field of a filter keeps what is typed while the page is drawn ag
     [`instances/${id}/why`, 'Or about those since', 'since', 'Ask'],
     ['calls', 'Instance', 'instance'], ['queues', 'Workflow', 'workflow'], ['groups', 'Workflow', 'workflow'], ['groups', 'Value', 'value'],
     ['values', 'Of the workflow (empty: of the namespace)', 'workflow'], ['values', 'or of the instance', 'instance'],
-    ['workflows/twice/revisions', 'Differences to revision', 'against'],
+    ['workflows/twice/revisions', 'Differences to revision', 'against'], ['next', 'Until (RFC 3339)', 'until'],
   ]
   const lost = []
   for (const [route, label, parameter, button = 'Apply'] of fields) {
     await console_.show(page, `default/${route}`)
     const field = page.getByRole('textbox', { name: label, exact: true })
-    const text = { instance: id, since: '2020-01-01T00:00:00Z', against: '2', workflow: 'placed' }[parameter] ?? 'typed'
+    const text = { instance: id, since: '2020-01-01T00:00:00Z', until: '2040-01-01T00:00:00Z', against: '2', workflow: 'placed' }[parameter] ?? 'typed'
     await field.fill(text)
     await page.evaluate(drawAgain)
     if ((await field.inputValue()) !== text) lost.push(`${route}: ${label}`)

@@ -9,8 +9,11 @@ import { comingTimeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, Loaded, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { Consequence, kFiringKinds } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
+import { FilterField, FilterForm } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
+
+const kFilters = ['kind', 'until'] as const
 
 /** Until when the list goes, as buttons name it. */
 const kUntil: Record<string, string> = { '': 'any time', '1h': '1 h', '24h': '24 h' }
@@ -39,11 +42,11 @@ export function NextPage({ ns }: PageProps) {
   return (
     <Page title="Next" actions={<CopyAsCommand command={{ line: commandLine(ns, 'next', ...option('kind', filter.kind), ...option('until', chosen)), http: httpCall('GET', path, filter) }} />}>
       <p class="quiet">Everything that will fire, soonest first, and what follows.</p>
-      <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
+      <FilterForm names={kFilters}>
         <fieldset class="chips"><legend>Kind</legend>{Object.entries(kFiringKinds).map(([kind, words]) => <button type="button" class="small" aria-pressed={kinds.has(kind)} onClick={() => toggle(kind)}>{words}</button>)}</fieldset>
         <fieldset class="chips"><legend>Until</legend>{Object.entries(kUntil).map(([length, words]) => <button type="button" class="small" aria-pressed={chosen === length} onClick={() => setQuery({ until: length })}>{words}</button>)}</fieldset>
-        <label>Until (RFC 3339)<input size={24} value={chosen in kUntil ? '' : chosen} onChange={(event) => setQuery({ until: event.currentTarget.value.trim() })} /></label>
-      </form>
+        <label>Until (RFC 3339)<FilterField size={24} value={chosen in kUntil ? '' : chosen} set={(text) => setQuery({ until: text })} /></label>
+      </FilterForm>
       <Loaded resource={firings} ns={ns}>{(data) => (
         <>
           {data.items.length === 0
