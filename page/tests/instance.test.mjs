@@ -226,3 +226,31 @@ test('an action on a filter is not offered for statuses to which it does not app
   await sees(dialog, 'cannot be bounded by the start')
   assert.ok(await dialog.getByRole('button', { name: 'Delete', exact: true }).isDisabled())
 })
+
+test('12 cancel: the number is that of the filter, also of its start, and the counts say what they leave out', async () => {
+  const early = await server.run('booking', { customerId: 'c-133' })
+  const { startedAt } = await server.instance(early)
+  const late = await until(async () => { const one = await server.instance(await server.run('booking', { customerId: 'c-134' })); return Date.parse(one.startedAt) > Date.parse(startedAt) + 1 && one }, 'a later start')
+  await server.reaches(late.id, 'waiting')
+  const filter = `workflow=booking&status=waiting&since=${late.startedAt}`
+  const [{ items }, counts] = await Promise.all([server.get(`/instances?${filter}`), server.get('/instances/count?by=status&workflow=booking&status=waiting')])
+  const all = counts.items[0].count
+  assert.ok(items.length < all)
+  const page = await console_.open(`#/default/instances?${filter}`)
+  await page.locator('tbody tr').first().waitFor()
+  await sees(page.getByLabel('Counts by status'), /exact, counted without since/)
+  const asked = async (text) => {
+    await page.getByLabel('all that the filter names').check()
+    await page.getByRole('button', { name: 'Cancel…' }).click()
+    await sees(page.getByRole('dialog'), text)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+  await asked(`Cancel ${items.length} instance${items.length === 1 ? '' : 's'}?`)
+  // More than are listed for the number: that of all starts is the most.
+  await page.route(/\/instances\?.*limit=101$/, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), next: 'more' } })
+  })
+  await asked(`Cancel at most ${all} instances?`)
+})

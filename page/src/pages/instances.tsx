@@ -129,14 +129,20 @@ function Filters({ ns }: { ns: string }) {
   )
 }
 
+/** The filters of the address that the counts do not know: they are by workflow, state and status. */
+function ignoredFilters(): string[] {
+  return kFilters.filter((name) => !['workflow', 'status', 'state', 'order'].includes(name) && route.value.query.get(name))
+}
+
 function CountBar({ counts }: { counts: InstanceCounts }) {
   const numbers = new Map(counts.items.map((item) => [item.status, item.count]))
   const shown = kStatuses.filter((status) => numbers.get(status))
+  const ignored = ignoredFilters()
   return (
     <ul class="counts" aria-label="Counts by status">
       {shown.length === 0 && <li>no instances</li>}
       {shown.map((status) => <li><a href={href(route.value.ns, ['instances'], withFilter('status', status))}><Status status={status} /> {count(numbers.get(status) ?? 0)}</a></li>)}
-      <li class="quiet">exact, <Clock at={counts.asOf} /></li>
+      <li class="quiet">exact{ignored.length > 0 && <>, counted without <code>{ignored.join(', ')}</code></>}, <Clock at={counts.asOf} /></li>
     </ul>
   )
 }
@@ -151,10 +157,11 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
   const { query } = route.value
   const active = kFilters.filter((name) => query.has(name) && name !== 'order')
   const total = counts?.items.reduce((sum, item) => sum + item.count, 0) ?? 0
+  const dropped = [...(query.get('status') ? ['status'] : []), ...ignoredFilters()]
   if (active.length > 0) {
     return (
       <Empty>
-        <p>No instance fits all filters. Without <code>status</code> {query.get('workflow') ? `the workflow ${query.get('workflow')}` : 'the namespace'} has {plural(total, 'instance')}.</p>
+        <p>No instance fits all filters.{dropped.length > 0 && <> Without <code>{dropped.join(', ')}</code> {query.get('workflow') ? `the workflow ${query.get('workflow')}` : 'the namespace'} has {plural(total, 'instance')}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
         <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {query.get(name)}</button> </>)}</p>
       </Empty>
     )

@@ -1,6 +1,6 @@
 // The actions on instances: for one, for those that are selected, or for all that a filter names.
 import { useRef, useState } from 'preact/hooks'
-import type { InstanceCounts, InstanceHead, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
+import type { InstanceCounts, InstanceHead, Instances, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
 import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
@@ -110,11 +110,9 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
   const isStopped = useRef(false)
   const statuses = applicable(target.filter?.status ?? null, about.statuses)
   const refusal = refusalOf(verb, target, statuses)
-  const counted = useGet<InstanceCounts>(target.filter && statuses ? inNamespace(ns, 'instances', 'count') : null, {
-    workflow: target.filter?.workflow, status: statuses,
-  })
+  const filtered = useNumber(ns, target.filter, statuses)
   const graph = useGet<WorkflowGraph>(verb === 'rerun' && target.workflow ? inNamespace(ns, 'workflows', target.workflow, 'graph') : null, { revision: target.revision })
-  const number = refusal ? 0 : target.filter ? counted.data?.items.reduce((sum, item) => sum + item.count, 0) : target.ids.length
+  const number = refusal ? 0 : target.filter ? filtered.number : target.ids.length
   const single = target.ids.length === 1 && !target.filter
   const run = async (): Promise<string> => {
     isStopped.current = false
@@ -129,14 +127,14 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
     if (state.refused.length > 0) throw new ApiError(409, 'instances.refused', `${result}: ${state.refused.slice(0, 20).map((item) => `${item.id}: ${item.detail}`).join('; ')}`, `POST …/instances/${verb}`)
     return result
   }
-  const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : plural(number, 'instance')}`
+  const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : `${filtered.isMost && !refusal ? 'at most ' : ''}${plural(number, 'instance')}`}`
   return (
     <ActionDialog
       title={`${what[0]?.toUpperCase()}${what.slice(1)}?`}
       label={about.name === 'Rerun from' ? 'Rerun' : about.name}
       isDanger={about.isDanger}
-      isReady={refusal === null && (verb !== 'rerun' || choices.from !== '')}
-      mustType={!single && number !== undefined && number > 100 ? number : undefined}
+      isReady={refusal === null && !(target.filter && filtered.isLoading) && (verb !== 'rerun' || choices.from !== '')}
+      mustType={!single && number !== undefined && number > kMostUntyped ? number : undefined}
       command={commandOf(ns, verb, target, choices)}
       run={run}
       close={() => { isStopped.current = true; close() }}
@@ -159,6 +157,25 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       {progress && <p role="status">done {progress.done}, refused {progress.refused.length} <button type="button" class="small" onClick={() => { isStopped.current = true; announce('The action stops after the current request') }}>Stop</button></p>}
     </ActionDialog>
   )
+}
+
+/** An action on more instances asks for their number. */
+const kMostUntyped = 100
+
+/**
+ * How many instances a filter names, of those to which an action applies; undefined: not known yet. The counts know nothing of starts, so
+ * those that have started since a time are listed; `isMost`: there are too many for that, and the number is that of all starts.
+ */
+function useNumber(ns: string, filter: Target['filter'], statuses: string): { number?: number; isMost: boolean; isLoading: boolean } {
+  const isOn = filter !== undefined && statuses !== ''
+  const query = { workflow: filter?.workflow, status: statuses }
+  const counts = useGet<InstanceCounts>(isOn ? inNamespace(ns, 'instances', 'count') : null, query)
+  const since = filter?.since
+  const list = useGet<Instances>(isOn && since ? inNamespace(ns, 'instances') : null, { ...query, since, limit: kMostUntyped + 1 })
+  const isLoading = counts.isLoading || list.isLoading
+  if (since && list.data?.next === null && list.data.complete) return { number: list.data.items.length, isMost: false, isLoading }
+  const all = counts.data?.items.reduce((sum, item) => sum + item.count, 0)
+  return { number: isLoading ? undefined : all, isMost: Boolean(since), isLoading }
 }
 
 /** What a retry of an Error state does, and what to do in its place. */
