@@ -271,3 +271,23 @@ test('replay of a range: the events are counted first, and sent when it is confi
   await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
   await until(async () => (await server.get('/events?type=range.one')).items.length === 4)
 })
+
+test('commands: those of a list have its filters, Send has its own, and the overview leads to the groups that it counts', async () => {
+  const page = await console_.open('#/default/instances?until=24h')
+  const command = async (label, summary = 'Copy as command') => {
+    await settled(page)
+    const part = page.locator('.as-command', { has: page.locator('summary', { hasText: summary }) })
+    await part.locator('summary').click()
+    return part.getByLabel(label).textContent()
+  }
+  assert.match(await command('HTTP call'), /until=\d{4}-\d\d-\d\dT/)
+  await console_.show(page, 'default/dead?reason=start.group_closed')
+  assert.equal(await command('Command line'), 'millrace dlq list --reason start.group_closed')
+  await console_.show(page, 'default/events/try?type=pair.first')
+  assert.equal(await command('Command line', 'Copy “Send” as command'), 'millrace event send -f event.json')
+  await server.send({ type: 'pair.first', orderid: 'o-2' })
+  await console_.show(page, 'default')
+  await page.getByRole('link', { name: /groups? of pair/ }).click()
+  await page.waitForURL(/groups\?workflow=pair/)
+  await page.locator('tbody tr', { hasText: 'orderid=o-2' }).waitFor()
+})

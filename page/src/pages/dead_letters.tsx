@@ -29,7 +29,7 @@ export function DeadLettersPage({ ns }: PageProps) {
     },
   })
   return (
-    <Page title="Dead letters" actions={<CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'list'), http: httpCall('GET', path, { reason }) }} />}>
+    <Page title="Dead letters" actions={<CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'list', ...option('reason', reason)), http: httpCall('GET', path, { reason }) }} />}>
       <Loaded resource={list} ns={ns}>{(data) => {
         const total = data.reasons.reduce((sum, item) => sum + item.count, 0)
         if (total === 0 && data.items.length === 0) {

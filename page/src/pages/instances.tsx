@@ -60,7 +60,7 @@ export function InstancesPage({ ns }: PageProps) {
   return (
     <Page title="Instances" actions={<>
       <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
-      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, { ...filter, since: sinceTime }) }} />
+      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, { ...filter, since: sinceTime, until: timeOf(get('until')) }) }} />
     </>}>
       <Filters ns={ns} />
       <Loaded resource={counts} ns={ns}>{(data) => <CountBar counts={data} />}</Loaded>

@@ -110,7 +110,7 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
     case 'noWorkers':
       return <><span class="no"><Icon name="warning" /> no workers</span> <a href={href(ns, ['functions'])}>{item.service}</a>: {plural(item.count ?? 0, 'task')} wait, {item.running ?? 0} run{item.since && <>, the oldest since <Clock at={item.since} /></>}. Start workers for it.</>
     case 'incompleteGroups':
-      return <><span class="warning"><Icon name="clock" /> incomplete groups</span> <a href={href(ns, ['waiting'])}>{plural(item.count ?? 0, 'group')} of {workflow}</a> {item.count === 1 ? 'waits' : 'wait'} for events of other types; no instance starts before they come.</>
+      return <><span class="warning"><Icon name="clock" /> incomplete groups</span> <a href={href(ns, ['groups'], { workflow })}>{plural(item.count ?? 0, 'group')} of {workflow}</a> {item.count === 1 ? 'waits' : 'wait'} for events of other types; no instance starts before they come.</>
     case 'pausedWorkflow':
       return <><Status status="paused" /> workflow <WorkflowLink ns={ns} id={workflow} /></>
     case 'pausedService':

@@ -7,7 +7,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { href, route } from '../core/route'
 import { Page, Problem } from '../ui/basics'
-import { announce, CopyAsCommand } from '../ui/dialog'
+import { announce, Commands, CopyAsCommand } from '../ui/dialog'
 import { NearListeners, type Corrections } from '../ui/judged'
 import type { PageProps } from '.'
 
@@ -69,6 +69,7 @@ export function TryEventPage({ ns }: PageProps) {
           <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
           <label>The instance that you expected to be woken<input size={36} value={instance} onInput={(event) => setInstance(event.currentTarget.value)} /></label>
           <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
+          <details class="as-command"><summary>Copy “Send” as command</summary><Commands command={{ line: commandLine(ns, 'event', 'send', '-f', 'event.json'), http: httpCall('POST', inNamespace(ns, 'events'), {}, text, kEventType) }} /></details>
         </form>
         <section aria-label="What it would do">
           {error && <Problem error={error} />}
