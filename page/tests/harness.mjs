@@ -304,7 +304,7 @@ export class Console {
     const type = response.headers()['content-type'] ?? ''
     if (!type.includes('json') || !url.pathname.includes('/v1/')) return
     const path = url.pathname.slice(url.pathname.indexOf('/v1/'))
-    if (path === '/v1/session' || path === '/v1/openapi.json' || path === '/v1/schema' || response.status() === 502) return
+    if (path === '/v1/openapi.json' || response.status() === 502) return
     const body = await response.json().catch(() => undefined)
     if (body === undefined) return
     const fault = this.misfit(response.request().method(), path, response.status(), body)

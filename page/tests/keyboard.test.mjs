@@ -111,3 +111,17 @@ test('21 keyboard: a page whose editor cannot be loaded has a plain field, and i
   assert.match(await page.getByLabel('Definition').inputValue(), /id: booking/)
   await page.context().close()
 })
+
+test('21 keyboard: Go to opens the first hit of what is typed, also if Enter comes before the answer', async () => {
+  const page = await console_.open('#/default')
+  await settled(page)
+  await page.getByRole('button', { name: 'Go to' }).click()
+  const field = page.getByLabel('An id, a sequence, a workflow or a key')
+  await field.fill('booking')
+  await page.getByRole('dialog').getByRole('link', { name: 'workflow booking' }).waitFor()
+  await field.fill('story')
+  await field.press('Enter')
+  await page.waitForURL((url) => url.hash !== '#/default')
+  assert.match(new URL(page.url()).hash, /^#\/default\/workflows\/story/)
+  await page.context().close()
+})

@@ -74,7 +74,11 @@ export function useStory(ns: string, id: string, erased = 0): StoryState {
       last.current = Math.max(known, fresh.at(-1)?.number ?? 0)
       if (fresh.length > 0) setItems((before) => ((before.at(-1)?.number ?? 0) === known ? [...before, ...fresh].slice(-kKept) : before))
     },
-    older: async () => { await show({ before: items[0]?.number ?? 1 }, (before, page) => [...page, ...before].slice(0, kKept)) },
+    older: async () => {
+      // Without a record, the newest page is read, as at first.
+      const first = items[0]?.number
+      await show(first === undefined ? {} : { before: first }, (before, page) => [...page, ...before].slice(0, kKept))
+    },
     jump: async (number) => { await show({ before: number + kPage }, (_before, page) => page) },
   }
 }
@@ -108,7 +112,7 @@ export function Story({ ns, instance, story, at }: { ns: string; instance: Insta
       </form>
       {story.error && <Problem error={story.error} retry={() => void story.older()} ns={ns} />}
       {story.hasOlder && <p class="more"><button type="button" disabled={story.isLoading} onClick={() => void story.older()}>Older records</button> record {story.items[0]?.number} is the oldest of {plural(story.items.length, 'record')} here; {story.last} in all</p>}
-      {shown.length === 0 && !story.isLoading && (story.items.length === 0 ? <Empty><p>The history is empty: its records were trimmed by the settings of the namespace.</p></Empty> : <Empty><p>None of the {plural(story.items.length, 'record')} here fits. Choose <b>all</b>, or load older records.</p></Empty>)}
+      {shown.length === 0 && !story.isLoading && !story.error && (story.items.length === 0 ? <Empty><p>The history is empty: its records were trimmed by the settings of the namespace.</p></Empty> : <Empty><p>None of the {plural(story.items.length, 'record')} here fits. Choose <b>all</b>, or load older records.</p></Empty>)}
       <ol class="story">
         {shown.map((record, index) => <StoryRow key={record.number} ns={ns} record={record} previous={shown[index - 1]} isFolded={isFolded} isAt={record.number === at} />)}
         {!instance.endedAt && (

@@ -30,6 +30,7 @@ const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: '
 export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   const [text, setText] = useState('')
   const [found, setFound] = useState<Found | null>(null)
+  const [isAsked, setAsked] = useState(false)
   const [error, setError] = useState<Error | null>(null)
   useEffect(() => {
     if (text.trim() === '') {
@@ -51,13 +52,22 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   }
   const submit = (event: Event): void => {
     event.preventDefault()
-    const first = found?.items[0]
-    if (first) open(first)
+    setAsked(true)
   }
+  // What was found for an earlier text is not what this one names: the first hit is opened once it is there.
+  const type = (typed: string): void => {
+    setText(typed)
+    setFound(null)
+    setAsked(false)
+  }
+  useEffect(() => {
+    const first = found?.items[0]
+    if (isAsked && first) open(first)
+  }, [isAsked, found])
   return (
     <Dialog title="Go to" close={close}>
       <form onSubmit={submit} class="form">
-        <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => type(event.currentTarget.value)} /></label>
         <div role="status">
           {error && <Problem error={error} />}
           {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
@@ -70,7 +80,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
             </ul>
           )}
         </div>
-        <div class="buttons"><button type="button" onClick={close}>Close</button><button type="submit" class="primary" disabled={!found?.items.length}>Open the first</button></div>
+        <div class="buttons"><button type="button" onClick={close}>Close</button><button type="submit" class="primary" disabled={text.trim() === '' || found?.items.length === 0}>Open the first</button></div>
       </form>
     </Dialog>
   )

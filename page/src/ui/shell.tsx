@@ -111,13 +111,13 @@ function Notices() {
   return (
     <>
       {connection.value === 'lost' && since !== null && (
-        <div class="notice">
+        <div class="notice" role="region" aria-label="Connection">
           <span role="status">Not connected since {clock(new Date(since + clockOffset.value).toISOString())}</span><span aria-hidden="true">, for {duration(Math.max(1000, Math.floor((now.value - clockOffset.value - since) / 1000) * 1000))}</span>.
           What is shown may be old; it is read again when the server answers. <button type="button" class="small" onClick={readAgain}>Read again</button>
         </div>
       )}
       {Math.abs(clockOffset.value) > 2000 && (
-        <div class="notice">The clock of this browser is {duration(clockOffset.value)} {clockOffset.value > 0 ? 'behind' : 'ahead of'} the server's. Times are shown by the server's clock.</div>
+        <div class="notice" role="region" aria-label="Clock">The clock of this browser is {duration(clockOffset.value)} {clockOffset.value > 0 ? 'behind' : 'ahead of'} the server's. Times are shown by the server's clock.</div>
       )}
     </>
   )
