@@ -1,5 +1,6 @@
-// `millrace queue`: lists the starts that wait for slots or throttles of their workflows, and the
-// calls that wait for those of their services.
+// `millrace queue`: lists the starts that wait for slots or throttles of their workflows, those
+// that `debounce` or `batch` has put off, and the calls that wait for slots or throttles of their
+// services.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,8 +18,12 @@ struct QueueListOptions {
   PageOptions page;
 };
 
+/// Whether the item is a start that `debounce` or `batch` has put off.
+bool is_pending(const Json& queue) { return queue.contains("startsAt"); }
+
 /// How many slots of the key are taken: `1 of 3`. Of a throttle: what it permits, `10 in PT1M`.
 std::string limit_text(const Json& queue) {
+  if (is_pending(queue)) return "-";
   if (queue.value("reason", "") == "throttle") {
     if (!queue.contains("limit")) return "-";
     return fmt::format("{} in {}", queue.value("limit", uint64_t{0}),
@@ -35,6 +40,24 @@ std::string inner_text(const Json& queue, const char* object, const char* member
   return harmless(inner.value(member, "-"));
 }
 
+/// How many starts or calls wait; of a batch, how many inputs it has.
+std::string waiting_text(const Json& queue) {
+  return field("", queue.contains("inputs") ? "inputs" : "queued").cell(queue);
+}
+
+/// Which start or call is next, of a pending start the instance that will start; since when it
+/// waits, and when it may begin.
+std::string next_text(const Json& queue) {
+  return is_pending(queue) ? field("", "instance").cell(queue)
+                           : inner_text(queue, "next", "instance");
+}
+std::string since_text(const Json& queue) {
+  return is_pending(queue) ? field("", "since").cell(queue) : inner_text(queue, "next", "since");
+}
+std::string next_at_text(const Json& queue) {
+  return field("", is_pending(queue) ? "startsAt" : "nextAt").cell(queue);
+}
+
 /// What the slots are for: the workflow, the service or the image.
 std::string of_text(const Json& queue) {
   for (const char* const member : {"workflow", "service", "image"}) {
@@ -48,10 +71,8 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
       session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
       options.page,
       {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
-       field("WAITS FOR", "reason"), field("WAITING", "queued"), Column{"LIMIT", limit_text},
-       Column{"NEXT", [](const Json& one) { return inner_text(one, "next", "instance"); }},
-       Column{"SINCE", [](const Json& one) { return inner_text(one, "next", "since"); }},
-       field("NEXT AT", "nextAt"),
+       field("WAITS FOR", "reason"), Column{"WAITING", waiting_text}, Column{"LIMIT", limit_text},
+       Column{"NEXT", next_text}, Column{"SINCE", since_text}, Column{"NEXT AT", next_at_text},
        Column{"HELD BY", [](const Json& one) { return inner_text(one, "holder", "instance"); }}},
       "kind");
 }
@@ -65,9 +86,11 @@ void add_queue_verbs(CommandLine& commands) {
       "list",
       "Lists the keys of workflows and of services with `concurrency` or `throttle` for which "
       "starts or calls wait: which is next, when the throttle permits it, and which instance has "
-      "held a slot longest",
+      "held a slot longest; and the starts that `debounce` or `batch` has put off: how many inputs "
+      "a batch has, which instance will start, and when",
       "millrace queue list --workflow ship", list_queues);
-  list.option("--workflow", listed.workflow, "Only keys of this workflow, and no calls", "ID");
+  list.option("--workflow", listed.workflow,
+              "Only keys and pending starts of this workflow, and no calls", "ID");
   add_page(list, listed.page);
 }
 

@@ -167,7 +167,8 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "workflow", "Selects instances of the workflow with this id.", text()},
       {kQuery, "workflow", "Lists only groups of the workflow with this id.", text(),
        "listEventGroups"},
-      {kQuery, "workflow", "Lists only keys of the workflow with this id.", text(), "listQueues"},
+      {kQuery, "workflow", "Lists only keys and pending starts of the workflow with this id.",
+       text(), "listQueues"},
       {kQuery, "workflow", "The id of the only workflow that may take the event.", text(),
        "replayEvent"},
 

@@ -1,5 +1,6 @@
-// The route of the starts that wait for slots or throttles of their workflows, and of the calls
-// that wait for those of their services.
+// The route of the starts that wait for slots or throttles of their workflows, of those that
+// `debounce` or `batch` has put off, and of the calls that wait for slots or throttles of their
+// services.
 #include <string>
 
 #include "gateway/parameters.h"
@@ -12,7 +13,8 @@ void add_queue_routes(Router& router, Service& service) {
            {.method = "GET",
             .path = "/v1/ns/{ns}/queues",
             .operation = "listQueues",
-            .summary = "Lists the keys of workflows and services for which starts and calls wait.",
+            .summary = "Lists the keys of workflows and services for which starts and calls wait, "
+                       "and the pending starts.",
             .query = {"workflow", "limit", "cursor"},
             .answer = "Queues",
             .errors = {"namespace.not_found", "workflow.not_found", "cursor.malformed"},

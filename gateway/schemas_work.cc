@@ -103,8 +103,10 @@ void add_work_schemas(ApiSchemas& all) {
       {"service?", text("Of calls: the name of the service.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
       {"image?", text("Of calls: the image of the container.")},
-      {"reason", word({"concurrency", "throttle"}, "For what the starts or calls wait.")},
-      {"key?", any("The value of the `key` of `concurrency` or `throttle`; none: it has none.")},
+      {"reason", word({"concurrency", "throttle", "debounce", "batch"},
+                      "For what the starts or calls wait; `debounce` and `batch` have put off one "
+                      "start, which is a pending start.")},
+      {"key?", any("The value of the `key` of what is the `reason`; none: it has none.")},
       {"limit?", whole("How many slots the key has, or how many instances may start, or calls be "
                        "handed out, in the period of the throttle; of calls: for the call that is "
                        "next.",
@@ -113,6 +115,11 @@ void add_work_schemas(ApiSchemas& all) {
       {"queued", whole("How many starts or calls wait.", 1)},
       {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
       {"period?", text("The length of the period of the throttle, as the definition has it.")},
+      {"inputs?", whole("Of a batch: how many inputs it has.", 1)},
+      {"instance?", instance_id("Of a pending start: the instance that will start.")},
+      {"since?", instant("Of a pending start: the time of its first request.")},
+      {"startsAt?", instant("When the pending start begins, unless a newer request moves that; a "
+                            "batch begins at the latest then.")},
       {"nextAt?", instant("When the throttle permits the next start or call.")},
       {"next?", object({{"instance?",
                          instance_id("The start, or the instance of the call, that has the next "

@@ -37,6 +37,12 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
       calls_admitted_(flow_counter(registry, "millrace_calls_admitted_total",
                                    "Attempts of calls that waited for a slot of their service and "
                                    "got it, or that the throttle of their service let pass.")),
+      pending_(prometheus::BuildGauge()
+                   .Name("millrace_pending_starts")
+                   .Help("Starts that the `debounce` or the `batch` of their workflow has put off, "
+                         "and that have not started; a batch counts once.")
+                   .Register(registry)
+                   .Add({})),
       queued_(registry, "millrace_namespace_queued_starts",
               "Starts that wait for a slot or the throttle of their workflow, by the namespace."),
       queued_calls_(

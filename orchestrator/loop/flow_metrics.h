@@ -8,6 +8,7 @@
 #include <string>
 
 #include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
 #include "orchestrator/batch/batch_counts.h"
@@ -27,6 +28,8 @@ class FlowMetrics {
   void set_queued_calls(const std::map<std::string, uint64_t>& queued) {
     queued_calls_.set(queued);
   }
+  /// Sets how many starts `debounce` and `batch` have put off. Any thread.
+  void set_pending(uint64_t number) { pending_.Set(static_cast<double>(number)); }
 
  private:
   prometheus::Counter& skipped_;
@@ -38,6 +41,7 @@ class FlowMetrics {
   prometheus::Counter& replaced_;
   prometheus::Counter& calls_waited_;
   prometheus::Counter& calls_admitted_;
+  prometheus::Gauge& pending_;
   NamespaceGauge queued_;
   NamespaceGauge queued_calls_;
 };

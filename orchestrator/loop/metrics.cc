@@ -464,6 +464,8 @@ void Metrics::set_evaluations(const std::map<std::string, EvaluationLevels>& nam
 
 void Metrics::set_store(const StoreFigures& figures) { series_->store.set(figures); }
 
+void Metrics::set_pending_starts(uint64_t number) { series_->flow.set_pending(number); }
+
 void Metrics::count(const BrokerLoss& loss) {
   series_->losses[static_cast<size_t>(loss.kind)]->Increment();
   if (loss.kind == BrokerLoss::Kind::kDropped) {

@@ -148,6 +148,8 @@ class Metrics {
   void set_evaluations(const std::map<std::string, EvaluationLevels>& namespaces);
   /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.
   void set_store(const StoreFigures& figures);
+  /// Sets the gauge of the starts that `debounce` and `batch` have put off.
+  void set_pending_starts(uint64_t number);
 
   /// What count_retention(), count_archive(), count_deleted_letters(), set_passes() and
   /// set_next_due() have collected.

@@ -25,6 +25,7 @@
 #include "orchestrator/service/unserved_services.h"
 #include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -246,6 +247,9 @@ std::string LocalService::metrics() {
   const auto named = evaluations_by_name(parts_.environment, levels.namespace_evaluations);
   if (named) parts_.metrics.set_evaluations(*named);
   if (const auto figures = read_figures(parts_.environment)) parts_.metrics.set_store(*figures);
+  if (const auto view = Snapshot::take(parts_.environment)) {
+    if (const auto pending = all_pending_starts(*view)) parts_.metrics.set_pending_starts(*pending);
+  }
   return parts_.metrics.text();
 }
 

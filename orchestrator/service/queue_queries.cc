@@ -1,5 +1,6 @@
-// Queries about the starts that wait for slots or the throttles of their workflows, and the calls
-// that wait for those of their services.
+// Queries about the starts that wait for slots or the throttles of their workflows, those that
+// `debounce` or `batch` has put off, and the calls that wait for slots or throttles of their
+// services.
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,10 +10,12 @@
 
 #include "base/ids.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "states/workflow.h"
@@ -20,22 +23,31 @@
 namespace millrace {
 namespace {
 
-/// How many keys one page looks at.
+/// How many keys and pending starts one page looks at.
 constexpr size_t kMostQueuesLooked = 10'000;
+/// After how many bytes of the inputs of pending starts a page ends.
+constexpr size_t kMostPendingBytes = size_t{4} << 20;
 
-/// A position in the list: the id of a workflow, and its key that was looked at last. With a key
-/// and without a workflow: the key of calls, which come after the starts.
+/// A position in the list: the id of a workflow, and its key or its pending start that was looked
+/// at last. With a key and without a workflow: the key of calls, which come after the starts.
 struct QueueCursor {
   std::string workflow;
-  std::optional<SlotKey> behind;  ///< without the number of the workflow
+  std::optional<SlotKey> behind;       ///< without the number of the workflow
+  std::optional<Fingerprint> pending;  ///< of a pending start, which come after the keys
 };
 
-/// What stands before the fingerprint of a key of a throttle. No fingerprint begins with it.
+/// What stands before the fingerprint of a key of a throttle, and before that of a pending start.
+/// No fingerprint begins with it.
 constexpr char kThrottleMark = 't';
+constexpr char kPendingMark = 'p';
 
 std::string queue_cursor(std::string_view workflow, const SlotKey& key) {
   return fmt::format("{}/{}{}", workflow, key.is_throttle ? std::string(1, kThrottleMark) : "",
                      to_string(InstanceId{key.key}));
+}
+
+std::string pending_cursor(std::string_view workflow, const PendingStartPlace& place) {
+  return fmt::format("{}/{}{}", workflow, kPendingMark, to_string(InstanceId{place.key}));
 }
 
 Result<QueueCursor> parse_queue_cursor(std::string_view text) {
@@ -43,11 +55,18 @@ Result<QueueCursor> parse_queue_cursor(std::string_view text) {
   const size_t slash = text.rfind('/');  // without a slash, npos + 1 is 0
   std::string_view place = text.substr(slash + 1);
   const bool is_throttle = place.starts_with(kThrottleMark);
-  if (is_throttle) place.remove_prefix(1);
+  const bool is_pending = place.starts_with(kPendingMark);
+  if (is_throttle || is_pending) place.remove_prefix(1);
   const auto key = parse_instance_id(place);
   if (slash == std::string_view::npos || !key) return malformed_cursor();
-  return QueueCursor{std::string(text.substr(0, slash)),
-                     SlotKey{.is_throttle = is_throttle, .key = key->bytes}};
+  QueueCursor cursor{.workflow = std::string(text.substr(0, slash)), .behind = {}, .pending = {}};
+  if (is_pending) {
+    if (cursor.workflow.empty()) return malformed_cursor();
+    cursor.pending = key->bytes;
+  } else {
+    cursor.behind = SlotKey{.is_throttle = is_throttle, .key = key->bytes};
+  }
+  return cursor;
 }
 
 void pass_over_damage(const Error&) {}
@@ -142,10 +161,11 @@ struct QueuePage {
   Json next = nullptr;
   std::string last = {};  ///< the position of the key that was looked at last
   size_t looked = 0;
+  size_t bytes = 0;  ///< of the inputs of pending starts
 
   /// Whether a further key must wait for the next page; else counts that it is looked at.
   bool is_full_at(std::string at) {
-    if (items.size() == limit || looked == kMostQueuesLooked) {
+    if (items.size() == limit || looked == kMostQueuesLooked || bytes >= kMostPendingBytes) {
       next = last;
       return true;
     }
@@ -153,6 +173,75 @@ struct QueuePage {
     last = std::move(at);
     return false;
   }
+};
+
+/// A workflow whose keys and pending starts are listed. Its newest revision is read once it is
+/// needed.
+class ListedWorkflow {
+ public:
+  ListedWorkflow(const View& view, DefinitionCache& definitions, std::string_view id,
+                 const WorkflowRecord& record)
+      : view_(view), definitions_(definitions), id_(id), record_(record) {}
+
+  /// Adds the keys for which starts wait.
+  Status add_keys(const std::optional<SlotKey>& behind, QueuePage& page) {
+    const auto add = [&](const SlotKey& key, const SlotCounts& counts) -> Result<bool> {
+      if (page.is_full_at(queue_cursor(id_, key))) return false;
+      if (counts.queued == 0) return true;
+      page.items.push_back(TRY(described_queue(view_, id_, key, counts, newest())));
+      return true;
+    };
+    Status status;
+    TRY(each_slot_counts(
+        view_, record_.number, behind,
+        [&](const SlotKey& key, const SlotCounts& counts) {
+          const Result<bool> goes_on = add(key, counts);
+          if (!goes_on) status = tl::unexpected(goes_on.error());
+          return goes_on.value_or(false);
+        },
+        pass_over_damage));
+    return status;
+  }
+
+  /// Adds the starts that `debounce` or `batch` has put off.
+  Status add_pending(NamespaceNumber ns, const std::optional<Fingerprint>& behind, TimePoint now,
+                     QueuePage& page) {
+    const auto add = [&](const PendingStartPlace& place,
+                         const PendingStart& pending) -> Result<bool> {
+      if (page.is_full_at(pending_cursor(id_, place))) return false;
+      if (is_batch_over(pending)) return true;
+      auto item = TRY(pending_start_item(view_, place, pending, id_, newest(), now));
+      page.items.push_back(std::move(item.json));
+      page.bytes += item.bytes;
+      return true;
+    };
+    Status status;
+    TRY(each_pending_start(
+        view_, ns, record_.number, behind,
+        [&](const PendingStartPlace& place, const PendingStart& pending) {
+          const Result<bool> goes_on = add(place, pending);
+          if (!goes_on) status = tl::unexpected(goes_on.error());
+          return goes_on.value_or(false);
+        },
+        pass_over_damage));
+    return status;
+  }
+
+ private:
+  /// null: it cannot be read.
+  const Workflow* newest() {
+    if (!definition_) {
+      const auto found = definitions_.find_or_load(view_, {record_.number, record_.latest});
+      definition_ = found ? *found : nullptr;
+    }
+    return definition_->get();
+  }
+
+  const View& view_;
+  DefinitionCache& definitions_;
+  const std::string_view id_;
+  const WorkflowRecord& record_;
+  std::optional<std::shared_ptr<const Workflow>> definition_;  ///< set once it was read
 };
 
 /// Adds the keys of calls.
@@ -186,37 +275,20 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
   if (!known) return tl::unexpected(known.error());
   if (!workflow.empty()) TRY(find_workflow(view, ns, workflow));
   const QueueCursor from = TRY(parse_queue_cursor(cursor));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
   QueuePage page{.limit = limit};
   const bool is_behind_starts = from.behind && from.workflow.empty();
   for (auto one = known->lower_bound(from.workflow);
        !is_behind_starts && one != known->end() && page.next.is_null(); ++one) {
     const std::string& id = one->first;
-    const WorkflowRecord& record = one->second;
     if (!workflow.empty() && id != workflow) continue;
-    std::optional<std::shared_ptr<const Workflow>> definition;  // set once it was read
-    Status status;
-    TRY(each_slot_counts(
-        view, record.number, id == from.workflow ? from.behind : std::nullopt,
-        [&](const SlotKey& key, const SlotCounts& counts) {
-          if (page.is_full_at(queue_cursor(id, key))) return false;
-          if (counts.queued == 0) return true;
-          if (!definition) {
-            const auto newest = definitions_.find_or_load(view, {record.number, record.latest});
-            definition = newest ? *newest : nullptr;
-          }
-          auto item = described_queue(view, id, key, counts, definition->get());
-          if (!item) {
-            status = tl::unexpected(item.error());
-            return false;
-          }
-          page.items.push_back(*std::move(item));
-          return true;
-        },
-        pass_over_damage));
-    TRY(status);
+    ListedWorkflow listed(view, definitions_, id, one->second);
+    const bool begins = id == from.workflow;
+    const auto pending = begins ? from.pending : std::nullopt;
+    if (!pending) TRY(listed.add_keys(begins ? from.behind : std::nullopt, page));
+    if (page.next.is_null()) TRY(listed.add_pending(number, pending, clock_.now(), page));
   }
   if (workflow.empty() && page.next.is_null()) {
-    const NamespaceNumber number = TRY(find_namespace(view, ns));
     std::optional<CallSlotKey> behind;
     if (is_behind_starts) {
       behind = CallSlotKey{number, from.behind->key, from.behind->is_throttle};

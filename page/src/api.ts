@@ -1714,7 +1714,11 @@ export type Queue = {
   }
   /** Of calls: the image of the container. */
   image?: string
-  /** The value of the `key` of `concurrency` or `throttle`; none: it has none. */
+  /** Of a batch: how many inputs it has. */
+  inputs?: number
+  /** Of a pending start: the instance that will start. */
+  instance?: string
+  /** The value of the `key` of what is the `reason`; none: it has none. */
   key?: unknown
   kind: "starts" | "calls"
   /** How many slots the key has, or how many instances may start, or calls be handed out, in the period of the throttle; of calls: for the call that is next. */
@@ -1737,10 +1741,14 @@ export type Queue = {
   period?: string
   /** How many starts or calls wait. */
   queued: number
-  /** For what the starts or calls wait. */
-  reason: "concurrency" | "throttle"
+  /** For what the starts or calls wait; `debounce` and `batch` have put off one start, which is a pending start. */
+  reason: "concurrency" | "throttle" | "debounce" | "batch"
   /** Of calls: the name of the service. */
   service?: string
+  /** Of a pending start: the time of its first request. */
+  since?: string
+  /** When the pending start begins, unless a newer request moves that; a batch begins at the latest then. */
+  startsAt?: string
   /** Of starts: the id of the workflow. */
   workflow?: string
 }

@@ -50,6 +50,11 @@ void write_pending_input(Transaction& tx, const PendingInputPlace& place,
   rows::put(tx, Table::kMeta, pending_input_key(place), encode(input), input.sealed);
 }
 
+Result<std::optional<PendingInput>> read_pending_input(const View& view,
+                                                       const PendingInputPlace& place) {
+  return read(view, Table::kMeta, pending_input_key(place), decode_pending_input);
+}
+
 Status each_pending_input(const View& view, NamespaceNumber ns, const InstanceId& instance,
                           const std::function<void(PendingInput input)>& visit,
                           const OnDamage& damaged) {

@@ -44,6 +44,10 @@ Result<PendingInput> decode_pending_input(std::string_view bytes);
 void write_pending_input(Transaction& tx, const PendingInputPlace& place,
                          const PendingInput& input);
 
+/// The input at that place; nullopt: there is none. Error: a damaged row.
+Result<std::optional<PendingInput>> read_pending_input(const View& view,
+                                                       const PendingInputPlace& place);
+
 /// Visits the inputs with which an instance will start, in the order of arrival. `damaged` receives
 /// the errors of damaged rows, which are passed over. Errors: those of the store.
 Status each_pending_input(const View& view, NamespaceNumber ns, const InstanceId& instance,

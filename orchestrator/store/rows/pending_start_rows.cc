@@ -143,10 +143,43 @@ Status erase_pending_start(Transaction& tx, const PendingStartPlace& place, Time
   return count_pending(tx, place.ns, false);
 }
 
+Status each_pending_start(
+    const View& view, NamespaceNumber ns, WorkflowNumber workflow,
+    const std::optional<Fingerprint>& behind,
+    const std::function<bool(const PendingStartPlace& place, const PendingStart& start)>& see,
+    const OnDamage& damaged) {
+  const std::string prefix =
+      std::string(kPendingStartKey) + ns_prefix(ns) + workflow_prefix(workflow);
+  const std::string from = behind ? pending_start_key({ns, workflow, *behind}) + '\0' : "";
+  return walk(
+      view, Table::kMeta, prefix, from,
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        const auto place = pending_start_place(key);
+        if (!place) {
+          return tl::unexpected(
+              damaged_row(Table::kMeta, key, "its key is not that of a pending start"));
+        }
+        return see(*place, TRY(rows::decode(view, Table::kMeta, key, value, decode_pending_start)));
+      },
+      damaged);
+}
+
 Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns) {
   const auto count = read(view, Table::kMeta, pending_starts_key(ns), decode_pending_starts);
   if (!count && !is_damaged_row(count.error())) return tl::unexpected(count.error());
   return count ? count->value_or(0) : 0;
+}
+
+Result<uint64_t> all_pending_starts(const View& view) {
+  uint64_t all = 0;
+  TRY(walk(
+      view, Table::kMeta, kPendingStartsKey, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        all += TRY(rows::decode(view, Table::kMeta, key, value, decode_pending_starts));
+        return true;
+      },
+      [](const Error&) {}));
+  return all;
 }
 
 Result<uint64_t> start_keys_of(const View& view, NamespaceNumber ns) {

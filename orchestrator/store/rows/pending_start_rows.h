@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,8 +84,19 @@ Status write_pending_start(Transaction& tx, const PendingStartPlace& place,
 /// Erases a start with its row `pending-start-at/`. Errors: those of the store.
 Status erase_pending_start(Transaction& tx, const PendingStartPlace& place, TimePoint listed);
 
+/// Visits the pending starts of a workflow in the order of their fingerprints, beginning behind
+/// `behind`, until `see` returns false. `damaged` receives the errors of damaged rows, which are
+/// passed over. Errors: those of the store.
+Status each_pending_start(
+    const View& view, NamespaceNumber ns, WorkflowNumber workflow,
+    const std::optional<Fingerprint>& behind,
+    const std::function<bool(const PendingStartPlace& place, const PendingStart& start)>& see,
+    const OnDamage& damaged);
+
 /// How many rows `pending-start/` the namespace has; a damaged row counts as 0.
 Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns);
+/// How many all namespaces have together, from a row for each of them that has any.
+Result<uint64_t> all_pending_starts(const View& view);
 
 /// How many keys of limits are in use in the namespace: its rows `start-rate/` and
 /// `pending-start/`, which the quota `startKeys` bounds. A damaged row counts as 0.

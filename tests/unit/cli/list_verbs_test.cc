@@ -1,5 +1,7 @@
 // The verbs of `schedule`, `listener` and `group`, most of which list items, and `find`.
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -143,6 +145,27 @@ TEST_F(ListVerbs, ShowsCallsThatWait) {
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("calls   bank"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find("3 of 3"), std::string::npos) << shown.out;
+}
+
+TEST_F(ListVerbs, ShowsPendingStarts) {
+  const CommandOutput shown = run({"queue", "list"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  const size_t begin = shown.out.find("starts  book");
+  ASSERT_NE(begin, std::string::npos) << shown.out;
+  const std::string line = shown.out.substr(begin, shown.out.find('\n', begin) - begin);
+  std::istringstream words(line);
+  const std::vector<std::string> cells{std::istream_iterator<std::string>(words), {}};
+  const std::vector<std::string> expected{"starts",
+                                          "book",
+                                          "acme",
+                                          "batch",
+                                          "7",
+                                          "-",
+                                          FakeService::kInstance,
+                                          "2021-09-01T12:00:00.000Z",
+                                          "2021-09-01T12:05:00.000Z",
+                                          "-"};
+  EXPECT_EQ(cells, expected) << line;
 }
 
 TEST_F(ListVerbs, ShowsGroups) {

@@ -176,4 +176,47 @@ Result<Json> FakeService::instance_children(std::string_view ns, const InstanceI
       {"items", {instance_head(kInstance)}}, {"next", nullptr}, {"complete", true}, {"looked", 1}};
 }
 
+Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_view,
+                                 std::string_view workflow) {
+  const std::lock_guard lock(mutex_);
+  limit_ = limit;
+  if (!workflow.empty() && workflow != "ship") return fail("workflow.not_found", "no workflow");
+  const Json queue = {
+      {"kind", "starts"},
+      {"workflow", "ship"},
+      {"reason", "concurrency"},
+      {"key", "c-1"},
+      {"limit", 1},
+      {"held", 1},
+      {"queued", 2},
+      {"next", {{"instance", kInstance}, {"since", "2021-09-01T12:00:00.000Z"}, {"priority", -1}}},
+      {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
+  const Json calls = {{"kind", "calls"},
+                      {"reason", "concurrency"},
+                      {"service", "bank"},
+                      {"limit", 3},
+                      {"held", 3},
+                      {"queued", 1},
+                      {"next",
+                       {{"instance", kInstance},
+                        {"task", kInstance},
+                        {"since", "2021-09-01T12:00:00.000Z"},
+                        {"priority", 0}}}};
+  const Json pending = {{"kind", "starts"},
+                        {"workflow", "book"},
+                        {"reason", "batch"},
+                        {"key", "acme"},
+                        {"queued", 1},
+                        {"inputs", 7},
+                        {"instance", kInstance},
+                        {"since", "2021-09-01T12:00:00.000Z"},
+                        {"startsAt", "2021-09-01T12:05:00.000Z"}};
+  Json items = Json::array({queue});
+  if (workflow.empty()) {
+    items.push_back(pending);
+    items.push_back(calls);
+  }
+  return Json{{"items", std::move(items)}, {"next", nullptr}};
+}
+
 }  // namespace millrace

@@ -449,6 +449,13 @@ TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
   EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_ended_instances{namespace=\"shop\"} 0\n"));
 }
 
+TEST_F(LocalServiceTest, CountsPendingStartsInTheMetrics) {
+  EXPECT_THAT(service->metrics(), HasSubstr("\nmillrace_pending_starts 0\n"));
+  world.apply("id: index\ndebounce: {period: PT1M}\nstates:\n- {id: a, type: noop}\n");
+  world.must(StartInstance{.ns = "default", .workflow = "index", .input = Json::object()});
+  EXPECT_THAT(service->metrics(), HasSubstr("\nmillrace_pending_starts 1\n"));
+}
+
 TEST_F(LocalServiceTest, ShowsTheFiguresOfTheRetentionInItsInfo) {
   metrics.count_retention("shop", {.instances = 3, .bytes = 400});
   metrics.set_passes(PassKind::kInstances, {.is_running = true});

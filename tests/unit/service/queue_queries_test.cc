@@ -1,4 +1,5 @@
-// Queries about the starts and the calls that wait for slots.
+// Queries about the starts and the calls that wait for slots, and about pending starts.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -6,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "tests/unit/service/query_fixture.h"
@@ -206,6 +209,147 @@ TEST_F(CallQueueQueriesTest, HavePagesWithStartsAndCalls) {
   } while (!cursor.empty());
   EXPECT_THAT(kinds, ElementsAre("starts", "starts", "starts", "calls", "calls", "calls", "calls"));
   EXPECT_EQ(pages, 4U);
+}
+
+class PendingStartQueriesTest : public QueueQueriesTest {
+ protected:
+  /// The place of a pending start whose fingerprint begins with that byte.
+  PendingStartPlace place(WorkflowNumber workflow, uint8_t first) const {
+    return {.ns = ns, .workflow = workflow, .key = {first}};
+  }
+  /// A start that begins one minute from now.
+  PendingStart pending(uint8_t instance, const Json& input = Json{{"c", 7}}) const {
+    const TimePoint at = now + std::chrono::minutes(1);
+    return {.first = now,
+            .at = at,
+            .listed = at,
+            .id = number(instance),
+            .input = input,
+            .how = Json{{"by", "call"}}};
+  }
+  PendingStart pending_batch(uint8_t instance, uint32_t inputs) const {
+    PendingStart one = pending(instance, nullptr);
+    one.input = LazyJson();
+    one.batch = PendingBatch{.inputs = inputs, .bytes = 20};
+    return one;
+  }
+  void write(const PendingStartPlace& at, const PendingStart& start) {
+    EXPECT_TRUE(write_pending_start(*tx, at, start, std::nullopt));
+    commit();
+  }
+  WorkflowNumber debounced() {
+    return apply(
+        "id: index\ndebounce: {period: PT1M, key: jq(.c)}\nstates:\n- {id: a, type: noop}\n");
+  }
+  WorkflowNumber batched() {
+    return apply(
+        "id: book\nbatch: {maxSize: 9, timeout: PT1M, key: jq(.c)}\n"
+        "states:\n- {id: a, type: noop}\n");
+  }
+};
+
+TEST_F(PendingStartQueriesTest, ShowWhatDebounceHasPutOff) {
+  write(place(debounced(), 1), pending(1));
+  const Json expected{{"kind", "starts"},
+                      {"workflow", "index"},
+                      {"reason", "debounce"},
+                      {"key", 7},
+                      {"queued", 1},
+                      {"instance", to_string(number(1))},
+                      {"since", format_rfc3339(now)},
+                      {"startsAt", format_rfc3339(now + std::chrono::minutes(1))}};
+  EXPECT_EQ(answer(list(10)), (Json{{"items", Json::array({expected})}, {"next", nullptr}}));
+  EXPECT_EQ(answer(list(10, "", "index"))["items"].size(), 1U);
+  EXPECT_THAT(answer(list(10, "", "ship"))["items"], IsEmpty());
+}
+
+TEST_F(PendingStartQueriesTest, ShowABatchWithTheKeyOfItsFirstInput) {
+  const WorkflowNumber book = batched();
+  write_pending_input(*tx, {ns, number(1), 0}, {.input = Json{{"c", "acme"}}});
+  write_pending_input(*tx, {ns, number(1), 1}, {.input = Json{{"c", "other"}}});
+  write(place(book, 1), pending_batch(1, 2));
+  PendingStart over = pending_batch(2, 2);
+  over.batch->is_over = true;
+  write(place(book, 2), over);
+  const Json items = answer(list(10))["items"];
+  ASSERT_EQ(items.size(), 1U) << "a batch that is over is no pending start";
+  EXPECT_EQ(items[0]["reason"], "batch");
+  EXPECT_EQ(items[0]["key"], "acme");
+  EXPECT_EQ(items[0]["inputs"], 2);
+  EXPECT_EQ(items[0]["instance"], to_string(number(1)));
+}
+
+TEST_F(PendingStartQueriesTest, LeaveOutAKeyThatCannotBeEvaluated) {
+  write(place(debounced(), 1), pending(1, Json{{"c", {{"x", 1}}}}));
+  write(place(batched(), 1), pending_batch(2, 1));  // its input is missing
+  const WorkflowNumber fails =
+      apply("id: fails\ndebounce: {period: PT1M, key: jq(.c.x)}\nstates:\n- {id: a, type: noop}\n");
+  write(place(fails, 1), pending(3));
+  write(place(apply("id: late\nstates:\n- {id: a, type: noop}\n"), 1), pending(4));
+  const Json items = answer(list(10))["items"];
+  ASSERT_EQ(items.size(), 4U);
+  EXPECT_EQ(items[0]["workflow"], "book");
+  EXPECT_FALSE(items[0].contains("key"));
+  EXPECT_EQ(items[1]["workflow"], "fails");
+  EXPECT_FALSE(items[1].contains("key")) << "a number has no member x";
+  EXPECT_EQ(items[2]["key"], (Json{{"x", 1}}));
+  EXPECT_EQ(items[3]["workflow"], "late");
+  EXPECT_FALSE(items[3].contains("key")) << "its newest revision puts off nothing";
+}
+
+TEST_F(PendingStartQueriesTest, HideTheKeyOfASealedStart) {
+  PendingStart sealed = pending(1);
+  sealed.sealed = Sealing::kHidden;
+  write(place(debounced(), 1), sealed);
+  EXPECT_EQ(answer(list(10))["items"][0]["key"], "(sealed)");
+}
+
+TEST_F(PendingStartQueriesTest, PassOverADamagedRow) {
+  const WorkflowNumber index = debounced();
+  write(place(index, 1), pending(1));
+  write(place(index, 2), pending(2));
+  Writer row;
+  row.raw(kPendingStartKey);
+  row.u32(static_cast<uint32_t>(ns));
+  row.u32(static_cast<uint32_t>(index));
+  row.id(place(index, 1).key);
+  damage(Table::kMeta, row.take());
+  const Json items = answer(list(10))["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["instance"], to_string(number(2)));
+}
+
+TEST_F(PendingStartQueriesTest, HavePagesWithTheKeysOfTheirWorkflowBeforeThem) {
+  const WorkflowNumber index = debounced();
+  for (uint8_t i = 1; i <= 3; ++i) write(place(index, i), pending(i));
+  write(place(ship_, 1), pending(9));
+  add_key("1", 1, 1);
+  std::vector<std::string> found;
+  size_t pages = 0;
+  std::string cursor;
+  do {
+    const Json page = answer(list(2, cursor));
+    for (const Json& item : page["items"]) {
+      found.push_back(item.value("workflow", "") + " " + item.value("reason", ""));
+    }
+    ++pages;
+    cursor = page["next"].is_null() ? "" : page["next"].get<std::string>();
+  } while (!cursor.empty() && pages < 9);
+  EXPECT_THAT(found, ElementsAre("index debounce", "index debounce", "index debounce",
+                                 "ship concurrency", "ship debounce"));
+  EXPECT_EQ(pages, 3U);
+  EXPECT_EQ(ask(list(2, "index/prubbish")).error().code, "cursor.malformed");
+  EXPECT_EQ(ask(list(2, "/p" + to_string(number(1)))).error().code, "cursor.malformed");
+}
+
+TEST_F(PendingStartQueriesTest, EndAPageAfterSomeMebibytesOfInputs) {
+  const WorkflowNumber index = debounced();
+  const Json large{{"c", 7}, {"text", std::string(size_t{3} << 20, 'x')}};
+  for (uint8_t i = 1; i <= 3; ++i) write(place(index, i), pending(i, large));
+  const Json page = answer(list(10));
+  EXPECT_EQ(page["items"].size(), 2U);
+  ASSERT_TRUE(page["next"].is_string());
+  EXPECT_EQ(answer(list(10, page["next"].get<std::string>()))["items"].size(), 1U);
 }
 
 }  // namespace

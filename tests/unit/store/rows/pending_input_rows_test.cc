@@ -56,6 +56,21 @@ class PendingInputRowsTest : public StoreTest {
   std::vector<std::string> damaged;
 };
 
+TEST_F(PendingInputRowsTest, AreReadAlone) {
+  write(1, 0, 10);
+  write(1, 1, 11);
+  const auto second = read_pending_input(*tx, {kOfInputs, instance_of(1), 1});
+  ASSERT_TRUE(second && *second);
+  EXPECT_EQ((*second)->input, LazyJson(Json{{"n", 11}}));
+  const auto none = read_pending_input(*tx, {kOfInputs, instance_of(1), 2});
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(*none);
+  tx->put(Table::kMeta, key_of_input(1, 1), "damaged");
+  const auto damage = read_pending_input(*tx, {kOfInputs, instance_of(1), 1});
+  ASSERT_FALSE(damage);
+  EXPECT_EQ(damage.error().code, kDamagedRow);
+}
+
 TEST_F(PendingInputRowsTest, AreReadInTheOrderOfTheirNumbers) {
   EXPECT_THAT(read(1), IsEmpty());
   write(1, 256, 3);

@@ -1,10 +1,14 @@
 #include "orchestrator/store/rows/pending_start_rows.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 
+#include "base/codec.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/store_fixture.h"
@@ -73,6 +77,53 @@ TEST_F(PendingStartRowsTest, AreListedByTime) {
   ASSERT_TRUE(erase_pending_start(*tx, place("b"), pending_second(18)));
   EXPECT_EQ(first(), std::nullopt);
   EXPECT_EQ(pending_starts_of(*tx, NamespaceNumber(3)), 0U);
+}
+
+TEST_F(PendingStartRowsTest, AreVisitedByTheWorkflow) {
+  for (const char* const key : {"a", "b", "c"}) {
+    ASSERT_TRUE(write_pending_start(*tx, place(key), start(10, 10), std::nullopt));
+  }
+  PendingStartPlace other = place("a");
+  other.workflow = WorkflowNumber(6);
+  ASSERT_TRUE(write_pending_start(*tx, other, start(10, 10), std::nullopt));
+  std::vector<Fingerprint> keys{place("a").key, place("b").key, place("c").key};
+  std::sort(keys.begin(), keys.end());
+  const auto seen = [&](const std::optional<Fingerprint>& behind, size_t most) {
+    std::vector<Fingerprint> found;
+    size_t damaged = 0;
+    EXPECT_TRUE(each_pending_start(
+        *tx, NamespaceNumber(3), WorkflowNumber(5), behind,
+        [&](const PendingStartPlace& one, const PendingStart&) {
+          found.push_back(one.key);
+          return found.size() < most;
+        },
+        [&](const Error&) { ++damaged; }));
+    return std::pair(found, damaged);
+  };
+  EXPECT_EQ(seen({}, 9), std::pair(keys, size_t{0}));
+  EXPECT_EQ(seen({}, 1).first, std::vector{keys[0]});
+  EXPECT_EQ(seen(keys[0], 9).first, std::vector({keys[1], keys[2]}));
+  EXPECT_EQ(seen(keys[2], 9).first, std::vector<Fingerprint>());
+  Writer row;
+  row.raw(kPendingStartKey);
+  row.u32(3);
+  row.u32(5);
+  row.id(keys[1]);
+  tx->put(Table::kMeta, row.take(), "damaged");
+  EXPECT_EQ(seen({}, 9), std::pair(std::vector({keys[0], keys[2]}), size_t{1}));
+}
+
+TEST_F(PendingStartRowsTest, AreCountedForAllNamespaces) {
+  EXPECT_EQ(all_pending_starts(*tx), 0U);
+  ASSERT_TRUE(write_pending_start(*tx, place("a"), start(10, 10), std::nullopt));
+  ASSERT_TRUE(write_pending_start(*tx, place("b"), start(10, 10), std::nullopt));
+  PendingStartPlace other = place("a");
+  other.ns = NamespaceNumber(4);
+  ASSERT_TRUE(write_pending_start(*tx, other, start(10, 10), std::nullopt));
+  EXPECT_EQ(all_pending_starts(*tx), 3U);
+  tx->put(Table::kMeta, std::string(kPendingStartsKey) + rows::ns_prefix(NamespaceNumber(4)),
+          "damaged");
+  EXPECT_EQ(all_pending_starts(*tx), 2U) << "a damaged row counts as 0";
 }
 
 TEST_F(PendingStartRowsTest, AreNamedByTheirKeys) {

@@ -1,0 +1,72 @@
+#include "orchestrator/service/pending_start_item.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/excerpt.h"
+#include "base/ids.h"
+#include "orchestrator/engine/runs.h"
+#include "orchestrator/service/slot_item.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/pending_input_rows.h"
+#include "states/start_key.h"
+
+namespace millrace {
+namespace {
+
+/// The input over which the key is evaluated; nullopt: it is gone or damaged.
+Result<std::optional<LazyJson>> keyed_input(const View& view, const PendingStartPlace& place,
+                                            const PendingStart& pending) {
+  if (!pending.batch) return std::optional(as_input(pending.input));
+  auto first = read_pending_input(view, {place.ns, pending.id, 0});
+  if (!first && !is_damaged_row(first.error())) return tl::unexpected(first.error());
+  if (!first || !*first) return std::optional<LazyJson>();
+  return std::optional(std::move((*first)->input));
+}
+
+/// The query of the key in that revision; null: it has none.
+const Template* key_query(const Workflow& workflow, const PendingStart& pending) {
+  const auto query_of = [](const auto& setting) -> const Template* {
+    return setting && setting->key ? &*setting->key : nullptr;
+  };
+  return pending.batch ? query_of(workflow.batch) : query_of(workflow.debounce);
+}
+
+}  // namespace
+
+bool is_batch_over(const PendingStart& pending) { return pending.batch && pending.batch->is_over; }
+
+std::string_view put_off_by(const PendingStart& pending) {
+  return pending.batch ? "batch" : "debounce";
+}
+
+Result<PendingStartItem> pending_start_item(const View& view, const PendingStartPlace& place,
+                                            const PendingStart& pending, std::string_view workflow,
+                                            const Workflow* newest, TimePoint now) {
+  PendingStartItem item{.json = {{"kind", "starts"},
+                                 {"workflow", workflow},
+                                 {"reason", put_off_by(pending)},
+                                 {"queued", 1},
+                                 {"instance", to_string(pending.id)},
+                                 {"since", format_rfc3339(pending.first)},
+                                 {"startsAt", format_rfc3339(pending.at)}},
+                        .bytes = pending.input.text().size()};
+  if (pending.batch) item.json["inputs"] = pending.batch->inputs;
+  const Template* const query = newest == nullptr ? nullptr : key_query(*newest, pending);
+  if (query == nullptr) return item;
+  if (pending.sealed || newest->sealed) {
+    item.json["key"] = "(sealed)";
+    return item;
+  }
+  const auto input = TRY(keyed_input(view, place, pending));
+  if (!input) return item;
+  item.bytes = input->text().size();
+  const auto key = start_key(*query, pending.batch ? "batch.key" : "debounce.key", *input, now);
+  if (!key) return item;
+  item.json["key"] = key->size() <= kMostSlotKeyBytes ? slot_key_json(*key)
+                                                      : Json(excerpt(*key, kMostSlotKeyBytes));
+  return item;
+}
+
+}  // namespace millrace
