@@ -182,3 +182,18 @@ test('queues: the page of a workflow has its limits in short, and leads to what 
   await sees(other.getByRole('region', { name: 'Limits' }), 'calls of transfer')
   await sees(other.getByRole('region', { name: 'Limits' }), 'concurrency limit 1, key jq(.customer) line 3')
 })
+
+test('queues: starts that debounce or batch has put off are listed one by one, with when they begin', async () => {
+  const states = 'states:\n- {id: done, type: noop}\n'
+  await server.call('PUT', '/v1/ns/put-off', {})
+  await server.call('PUT', '/v1/ns/put-off/workflows/calm', `id: calm\ndebounce: {period: PT1H, key: jq(.customer)}\n${states}`, { 'content-type': 'application/yaml' })
+  await server.call('PUT', '/v1/ns/put-off/workflows/parcel', `id: parcel\nbatch: {maxSize: 9, timeout: PT1H}\n${states}`, { 'content-type': 'application/yaml' })
+  const id = await start(server, 'put-off', 'calm', { customer: 'Ada' })
+  for (const order of [1, 2]) await start(server, 'put-off', 'parcel', { order })
+  const page = await console_.open('#/put-off/queues')
+  await settled(page)
+  const calm = queueOf(page, 'calm')
+  assert.match(await calm.textContent(), new RegExp(`^starts of calm"Ada"the end of the debounce1–${id} waits since .*, in (1 h|59 m)`))
+  assert.match(await queueOf(page, 'parcel').textContent(), /^starts of parcelnonethe end of the batch12 inputs so far/)
+  await page.context().close()
+})

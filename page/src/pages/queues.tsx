@@ -1,11 +1,12 @@
-// The starts and the calls that wait for a limit, by its key: how many, which is next and when, and who holds the slots.
+// The starts and the calls that wait for a limit, by its key: how many, which is next and when, and what holds the slots. And the
+// starts that `debounce` or `batch` has put off, one by one.
 import type { Queue, Queues } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useInterval, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { Clock, count, Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
+import { Clock, count, Empty, InstanceLink, Loaded, More, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { KeyOf, ServiceName } from '../ui/limits'
@@ -27,7 +28,7 @@ export function QueuesPage({ ns }: PageProps) {
   useInterval(list.reload, 5000, isFirst)
   return (
     <Page title="Queues" actions={<CopyAsCommand command={{ line: commandLine(ns, 'queue', 'list', ...option('workflow', workflow)), http: httpCall('GET', path, { workflow }) }} />}>
-      <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for those of their service, by key.</p>
+      <p class="quiet">Starts that wait for a slot or the throttle of their workflow, and calls that wait for those of their service, by key; and starts that <code>debounce</code> or <code>batch</code> has put off.</p>
       <FilterForm names={['workflow']}>
         <label>Workflow<FilterField size={16} value={workflow ?? ''} set={(text) => setQuery({ workflow: text })} /></label>
         {workflow && <span class="quiet">Only starts of this workflow, and no calls.</span>}
@@ -39,7 +40,7 @@ export function QueuesPage({ ns }: PageProps) {
             <Table caption="Queues" items={data.items} keyOf={rowKey} columns={[
               { name: 'Workflow or service', isHeader: true, cell: (item) => <Of ns={ns} queue={item} /> },
               { name: 'Key', cell: (item) => <KeyOf value={item.key} /> },
-              { name: 'Wait for', cell: (item) => (item.reason === 'throttle' ? 'the throttle' : 'a slot') },
+              { name: 'Wait for', cell: (item) => kAwaited[item.reason] },
               { name: 'Waiting', isNumber: true, cell: (item) => <Waiting queue={item} /> },
               { name: 'Limit', cell: (item) => <LimitOf queue={item} /> },
               { name: 'Next', cell: (item) => <Next ns={ns} queue={item} /> },
@@ -54,9 +55,16 @@ export function QueuesPage({ ns }: PageProps) {
   )
 }
 
-/** One row for each limit and key. */
+const kAwaited: Record<Queue['reason'], string> = { concurrency: 'a slot', throttle: 'the throttle', debounce: 'the end of the debounce', batch: 'the end of the batch' }
+
+/** Whether it is a start that was put off, and not a key for which starts or calls wait. */
+function isPutOff(queue: Queue): boolean {
+  return queue.reason === 'debounce' || queue.reason === 'batch'
+}
+
+/** One row for each limit and key, and for each start that was put off. */
 function rowKey(item: Queue): string {
-  return [item.kind, item.reason, item.workflow ?? item.service ?? item.image ?? '', item.global ? 'default' : '', JSON.stringify(item.key) ?? ''].join(' ')
+  return [item.kind, item.reason, item.workflow ?? item.service ?? item.image ?? '', item.global ? 'default' : '', JSON.stringify(item.key) ?? '', item.instance ?? ''].join(' ')
 }
 
 function Of({ ns, queue }: { ns: string; queue: Queue }) {
@@ -70,18 +78,21 @@ function Waiting({ queue }: { queue: Queue }) {
 
 /** How many slots are taken; of a throttle, what it permits. The workflow may have no limit any more. */
 function LimitOf({ queue }: { queue: Queue }) {
+  if (isPutOff(queue)) return queue.inputs === undefined ? <>–</> : <>{plural(queue.inputs, 'input')} so far</>
   if (queue.reason === 'throttle') return <span class="nowrap">{queue.limit === undefined ? '–' : `${count(queue.limit)} in ${queue.period ?? ''}`}</span>
   return <span class="nowrap">{count(queue.held ?? 0)}{queue.limit !== undefined && ` of ${count(queue.limit)}`} held</span>
 }
 
 function Next({ ns, queue }: { ns: string; queue: Queue }) {
   const { next } = queue
+  if (isPutOff(queue)) return <><span class="mono">{queue.instance}</span> <span class="quiet">waits since <Relative at={queue.since ?? ''} /></span></>
   if (!next) return null
   return <>{next.instance ? <InstanceLink ns={ns} id={next.instance} /> : <span class="mono">{next.task}</span>} <span class="quiet">waits since <Relative at={next.since} />{next.priority !== 0 && `, priority ${next.priority}`}</span></>
 }
 
 /** From when on the limit permits the next one. */
 function Turn({ queue }: { queue: Queue }) {
+  if (queue.startsAt) return <><Clock at={queue.startsAt} />, <Relative at={queue.startsAt} /></>
   if (queue.reason === 'concurrency') return <>when a slot is free</>
   return queue.nextAt ? <><Clock at={queue.nextAt} />, <Relative at={queue.nextAt} /></> : null
 }
