@@ -199,11 +199,11 @@ class StoreReads {
   /// {"items":[{"workflow","key"?,"limit"?,"held","queued","next"?:{"instance","since","priority"},
   /// "holder"?:{"instance","since"}}],"next"}. `key`: "(sealed)" if it may contain data of a
   /// secret. `limit`: of the newest revision, if it has one. `next`: the start that gets the next
-  /// slot; `holder`: the instance that has held a slot longest. After the keys of each workflow come
-  /// its pending starts, each an item of its own (pending_start_item.h), and after all workflows the
-  /// keys of calls. A page ends after kMostQueuesLooked keys and pending starts, also if starts wait
-  /// for few of them, and after some MiB of the inputs of pending starts. `workflow`: only of this
-  /// one; empty: of all. Errors `workflow.not_found`, `cursor.malformed`.
+  /// slot; `holder`: the instance that has held a slot longest. After the keys of each workflow
+  /// come its pending starts, each an item of its own (pending_start_item.h), and after all
+  /// workflows the keys of calls. A page ends after kMostQueuesLooked keys and pending starts, also
+  /// if starts wait for few of them, and after some MiB of the inputs of pending starts.
+  /// `workflow`: only of this one; empty: of all. Errors `workflow.not_found`, `cursor.malformed`.
   virtual Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
                               std::string_view workflow) = 0;
   /// Groups of eventsAnd starts that are not complete:
