@@ -1,48 +1,43 @@
 #include "orchestrator/loop/flow_metrics.h"
 
+#include "orchestrator/loop/plain_metrics.h"
+
 namespace millrace {
-namespace {
-
-prometheus::Counter& flow_counter(prometheus::Registry& registry, const char* name,
-                                  const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
-}
-
-}  // namespace
 
 FlowMetrics::FlowMetrics(prometheus::Registry& registry)
-    : skipped_(flow_counter(registry, "millrace_starts_skipped_total",
-                            "Starts that were skipped, because the singular workflow has a live "
-                            "instance or the workflow has no free slot: by an event or a tick, and "
-                            "of subflows that `onLimit: skip` has dropped.")),
-      limited_(flow_counter(registry, "millrace_starts_limited_total",
-                            "Starts that the `rateLimit` of their workflow refused.")),
-      debounced_(flow_counter(registry, "millrace_starts_debounced_total",
-                              "Pending starts that a newer one of their key has replaced.")),
-      batched_(flow_counter(registry, "millrace_starts_batched_total",
-                            "Inputs that were put into batches of starts.")),
+    : skipped_(
+          plain_counter(registry, "millrace_starts_skipped_total",
+                        "Starts that were skipped, because the singular workflow has a live "
+                        "instance or the workflow has no free slot: by an event or a tick, and "
+                        "of subflows that `onLimit: skip` has dropped.")),
+      limited_(plain_counter(registry, "millrace_starts_limited_total",
+                             "Starts that the `rateLimit` of their workflow refused.")),
+      debounced_(plain_counter(registry, "millrace_starts_debounced_total",
+                               "Pending starts that a newer one of their key has replaced.")),
+      batched_(plain_counter(registry, "millrace_starts_batched_total",
+                             "Inputs that were put into batches of starts.")),
       waited_(
-          flow_counter(registry, "millrace_starts_queued_total",
-                       "Starts that had to wait for a slot or the throttle of their workflow; one "
-                       "that waited for both counts twice.")),
+          plain_counter(registry, "millrace_starts_queued_total",
+                        "Starts that had to wait for a slot or the throttle of their workflow; one "
+                        "that waited for both counts twice.")),
       admitted_(
-          flow_counter(registry, "millrace_starts_admitted_total",
-                       "Starts that waited for a slot and got it, or that the throttle of their "
-                       "workflow let begin.")),
-      replaced_(flow_counter(registry, "millrace_starts_replaced_total",
-                             "Instances that were cancelled for another start of their workflow.")),
-      calls_waited_(flow_counter(registry, "millrace_calls_queued_total",
-                                 "Attempts of calls that had to wait for a slot or the throttle of "
-                                 "their service; one that waited for both counts twice.")),
-      calls_admitted_(flow_counter(registry, "millrace_calls_admitted_total",
-                                   "Attempts of calls that waited for a slot of their service and "
-                                   "got it, or that the throttle of their service let pass.")),
-      pending_(prometheus::BuildGauge()
-                   .Name("millrace_pending_starts")
-                   .Help("Starts that the `debounce` or the `batch` of their workflow has put off, "
-                         "and that have not started; a batch counts once.")
-                   .Register(registry)
-                   .Add({})),
+          plain_counter(registry, "millrace_starts_admitted_total",
+                        "Starts that waited for a slot and got it, or that the throttle of their "
+                        "workflow let begin.")),
+      replaced_(
+          plain_counter(registry, "millrace_starts_replaced_total",
+                        "Instances that were cancelled for another start of their workflow.")),
+      calls_waited_(
+          plain_counter(registry, "millrace_calls_queued_total",
+                        "Attempts of calls that had to wait for a slot or the throttle of "
+                        "their service; one that waited for both counts twice.")),
+      calls_admitted_(plain_counter(registry, "millrace_calls_admitted_total",
+                                    "Attempts of calls that waited for a slot of their service and "
+                                    "got it, or that the throttle of their service let pass.")),
+      pending_(
+          plain_gauge(registry, "millrace_pending_starts",
+                      "Starts that the `debounce` or the `batch` of their workflow has put off, "
+                      "and that have not started; a batch counts once.")),
       queued_(registry, "millrace_namespace_queued_starts",
               "Starts that wait for a slot or the throttle of their workflow, by the namespace."),
       queued_calls_(

@@ -20,6 +20,7 @@
 #include "orchestrator/loop/flow_metrics.h"
 #include "orchestrator/loop/followed_counter.h"
 #include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/plain_metrics.h"
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
 #include "orchestrator/loop/store_metrics.h"
@@ -54,7 +55,7 @@ struct Metrics::Series {
     return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add(labels);
   }
   prometheus::Gauge& gauge(const char* name, const char* help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+    return plain_gauge(registry, name, help);
   }
 
   Count& batches = counter("millrace_batches_total", "Batches committed.");

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
 #include "orchestrator/loop/followed_counter.h"
+#include "orchestrator/loop/keyed_gauge.h"
 #include "orchestrator/loop/namespace_gauge.h"
 
 namespace millrace {
@@ -48,23 +48,12 @@ class SourceMetrics {
   void set(const SourceLevels& levels);
 
  private:
-  /// A gauge with a value for each source.
-  class Gauges {
-   public:
-    Gauges(prometheus::Registry& registry, const char* name, const char* help);
-    void set(const SourceValues& values);
-
-   private:
-    prometheus::Family<prometheus::Gauge>& family_;
-    std::map<std::pair<std::string, std::string>, prometheus::Gauge*> gauges_;
-  };
-
   prometheus::Gauge& reading_;
   prometheus::Gauge& waiting_;
   prometheus::Gauge& consumers_left_;
   NamespaceGauge namespace_lag_;
-  Gauges read_;
-  Gauges lag_;
+  KeyedGauge<SourceValues::key_type> read_;
+  KeyedGauge<SourceValues::key_type> lag_;
   FollowedCounter consumers_;
   FollowedCounter recreated_;
   FollowedCounter rolled_back_;

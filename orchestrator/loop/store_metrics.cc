@@ -7,43 +7,34 @@
 #include <utility>
 #include <vector>
 
+#include "orchestrator/loop/plain_metrics.h"
 #include "orchestrator/loop/retention_figures.h"
 
 namespace millrace {
-namespace {
-
-prometheus::Gauge& store_gauge(prometheus::Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-}
-
-}  // namespace
 
 StoreMetrics::StoreMetrics(prometheus::Registry& registry)
-    : data_(store_gauge(registry, "millrace_store_data_bytes", "Size of the file data.mdb.")),
-      used_(store_gauge(registry, "millrace_store_used_bytes",
+    : data_(plain_gauge(registry, "millrace_store_data_bytes", "Size of the file data.mdb.")),
+      used_(plain_gauge(registry, "millrace_store_used_bytes",
                         "Bytes of the pages of data.mdb that have rows.")),
-      free_(store_gauge(
+      free_(plain_gauge(
           registry, "millrace_store_free_bytes",
           "Bytes of the free pages of data.mdb, which the next rows use before the file grows.")),
       journal_(
-          store_gauge(registry, "millrace_store_journal_bytes", "Size of the two journal files.")),
-      waiting_(store_gauge(
+          plain_gauge(registry, "millrace_store_journal_bytes", "Size of the two journal files.")),
+      waiting_(plain_gauge(
           registry, "millrace_store_waiting_rows",
           "Rows in memory and in the journal that are not part of a completed checkpoint.")),
-      waiting_bytes_(store_gauge(registry, "millrace_store_waiting_bytes",
+      waiting_bytes_(plain_gauge(registry, "millrace_store_waiting_bytes",
                                  "Memory of these rows, with all their versions.")),
-      archive_bytes_(store_gauge(registry, "millrace_archive_bytes",
+      archive_bytes_(plain_gauge(registry, "millrace_archive_bytes",
                                  "Size of the files of the archive, of all namespaces; 0: there is "
                                  "none, or its size is not known.")),
-      checkpoint_rate_(store_gauge(registry, "millrace_store_checkpoint_bytes_per_second",
+      checkpoint_rate_(plain_gauge(registry, "millrace_store_checkpoint_bytes_per_second",
                                    "How many committed bytes a second checkpoints bring into "
                                    "data.mdb, as measured; 0: not measured yet.")),
-      commit_waits_(prometheus::BuildCounter()
-                        .Name("millrace_store_commit_wait_seconds_total")
-                        .Help("How long commits have waited for checkpoints.")
-                        .Register(registry)
-                        .Add({})),
-      oldest_ended_(store_gauge(registry, "millrace_oldest_ended_instance_start_seconds",
+      commit_waits_(plain_counter(registry, "millrace_store_commit_wait_seconds_total",
+                                  "How long commits have waited for checkpoints.")),
+      oldest_ended_(plain_gauge(registry, "millrace_oldest_ended_instance_start_seconds",
                                 "Unix time at which the oldest ended instance that the store has "
                                 "was started; 0: the store has no ended instance.")),
       ns_live_(registry, "millrace_namespace_live_instances", "Instances that have not ended."),
