@@ -1,44 +1,30 @@
 // What the newest messages of a stream would become, and what their events would start or wake; with
 // other settings too, before they are applied. Nothing is published.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Source, SourceApplied, SourceTried } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { prettyJson } from '../core/json'
 import { href } from '../core/route'
-import { Clock, count, Empty, InstanceLink, Problem, Skeleton, Status, WorkflowLink } from '../ui/basics'
+import { Clock, count, Empty, Problem, Skeleton } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
-import { Verdict } from '../ui/judged'
+import { MadeEvent, text as textOf, useTrial } from './trial'
 
 type Item = SourceTried['items'][number]
 
 export function Try({ ns, source, changed }: { ns: string; source: Source; changed: () => void }) {
   const stored = prettyJson(source.settings ?? {})
   const [edited, setEdited] = useState<string | null>(null)
-  const [tried, setTried] = useState<SourceTried | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  // It asks as soon as it is shown.
-  const [isAsking, setAsking] = useState(true)
   const [isApplying, setApplying] = useState(false)
-  const latest = useRef(0)
   const text = edited ?? stored
   const isChanged = text !== stored
   const path = inNamespace(ns, 'sources', source.name, 'try')
-  const ask = async (): Promise<void> => {
-    latest.current += 1
-    const mine = latest.current
-    setAsking(true)
-    setError(null)
-    try {
-      const answer = await call<SourceTried>('POST', path, isChanged ? { body: text, contentType: 'application/json' } : {})
-      if (mine === latest.current) setTried(answer)
-    } catch (failure) {
-      if (mine === latest.current) { setTried(null); setError(failure as Error) }
-    }
-    if (mine === latest.current) setAsking(false)
-  }
+  // It asks as soon as it is shown.
+  const trial = useTrial<SourceTried>(path, true)
+  const { tried, error, isAsking } = trial
+  const ask = (): Promise<void> => trial.ask(isChanged ? { body: text, contentType: 'application/json' } : {})
   useEffect(() => { void ask() }, [])
-  const change = (value: string): void => { setEdited(value); setTried(null) }
+  const change = (value: string): void => { setEdited(value); trial.clear() }
   const flags = isChanged ? ['--settings', text] : []
   return (
     <div class="columns">
@@ -46,7 +32,7 @@ export function Try({ ns, source, changed }: { ns: string; source: Source; chang
         <label>The settings of the source; other ones can be tried before they are applied<textarea rows={14} value={text} spellcheck={false} onInput={(event) => change(event.currentTarget.value)} /></label>
         <CopyAsCommand command={{ line: commandLine(ns, 'source', 'try', source.name, ...flags), http: httpCall('POST', path, {}, isChanged ? text : undefined) }} />
         <div class="buttons">
-          {isChanged && <button type="button" onClick={() => { setEdited(null); setTried(null) }}>As they are stored</button>}
+          {isChanged && <button type="button" onClick={() => { setEdited(null); trial.clear() }}>As they are stored</button>}
           <button type="button" disabled={!isChanged} onClick={() => setApplying(true)}>Apply…</button>
           <button type="submit" class="primary" disabled={isAsking}>{isAsking ? 'Working…' : 'Try: nothing is published'}</button>
         </div>
@@ -79,30 +65,9 @@ function Message({ ns, source, item, isStored }: { ns: string; source: Source; i
     <article class="panel judged" data-sequence={item.sequence}>
       <div>message <b>{count(item.sequence)}</b> · <span class="mono">{item.subject}</span> <span class="quiet">· <Clock at={item.time} /></span></div>
       {error && <p><strong class="no">would become a dead letter</strong> <code>{error.code}</code> {error.msg}</p>}
-      {event && (
-        <>
-          <p>event <b>{text(event.type)}</b> with the id <span class="mono">{text(event.id)}</span></p>
-          <Would ns={ns} item={item} event={event} />
-          <details><summary>The event</summary>{item.cut && <p class="quiet">The data of a large event is not shown.</p>}<pre class="data" tabIndex={0} aria-label={`The event of message ${item.sequence}`}>{prettyJson(event)}</pre></details>
-        </>
-      )}
+      {event && <MadeEvent ns={ns} item={item} event={event} of={`message ${item.sequence}`} />}
       {isStored && <Became ns={ns} source={source} item={item} />}
     </article>
-  )
-}
-
-/** What the event would start or wake, and which types are listened for if nothing. */
-export function Would({ ns, item, event }: { ns: string; item: Pick<Item, 'would' | 'duplicate' | 'similarTypes'>; event: Record<string, unknown> }) {
-  const would = item.would ?? []
-  const { specversion: _version, id: _id, time: _time, type, source, data: _data, data_base64: _bytes, ...attributes } = event
-  if (item.duplicate) return <p>It would be dropped as a duplicate: an event with this source and id had an effect before.</p>
-  return (
-    <>
-      {would.length > 0
-        ? <ul class="plain" aria-label="It would have these effects">{would.map((one) => <li>{one.verdict === 'paused' ? <Status status="paused" /> : <Verdict verdict={one.verdict} />} <WorkflowLink ns={ns} id={one.workflow} />{one.instance && <> <InstanceLink ns={ns} id={one.instance} /></>}</li>)}</ul>
-        : <p>No start and no waiting instance would take it. <a href={href(ns, ['events', 'try'], { type: text(type), source: text(source), attributes: JSON.stringify(attributes) })}>Which nearly would?</a></p>}
-      {item.similarTypes && item.similarTypes.length > 0 && <p class="notes">Similar types that are listened for: {item.similarTypes.map((one) => <><a href={href(ns, ['waiting'], { type: one })}>{one}</a> </>)}</p>}
-    </>
   )
 }
 
@@ -110,11 +75,7 @@ export function Would({ ns, item, event }: { ns: string; item: Pick<Item, 'would
 function Became({ ns, source, item }: { ns: string; source: Source; item: Item }) {
   if (item.sequence > source.highest) return <p class="quiet">Not applied yet: the source has applied messages up to {count(source.highest)}.</p>
   if (item.error) return <p><a href={href(ns, ['dead'], { reason: item.error.code })}>Dead letters with this reason</a></p>
-  return <p><a href={href(ns, ['events'], { id: text(item.event?.id) })}>What became of it</a> <span class="quiet">if the source has read it</span></p>
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : ''
+  return <p><a href={href(ns, ['events'], { id: textOf(item.event?.id) })}>What became of it</a> <span class="quiet">if the source has read it</span></p>
 }
 
 function ApplyDialog({ ns, source, settings, close, done }: { ns: string; source: Source; settings: string; close: () => void; done: () => void }) {

@@ -1,12 +1,11 @@
 // What a request for an inbound webhook would become: whether its signature fits, its event, and what that would start or wake.
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { InboundTried } from '../api'
-import { call, inNamespace } from '../core/client'
+import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
-import { prettyJson } from '../core/json'
 import { Problem } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { Would } from './try'
+import { MadeEvent, useTrial } from './trial'
 
 /** The headers of lines `NAME: VALUE`, in their order; empty lines are left out, and a line without a name gives an error. */
 function headerLines(text: string): Array<[string, string]> {
@@ -28,11 +27,8 @@ function byName(lines: Array<[string, string]>): Record<string, string[]> {
 export function TryWebhook({ ns, name }: { ns: string; name: string }) {
   const [headers, setHeaders] = useState('')
   const [body, setBody] = useState('{}')
-  const [tried, setTried] = useState<InboundTried | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const [isAsking, setAsking] = useState(false)
-  const latest = useRef(0)
   const path = inNamespace(ns, 'hooks', name, 'try')
+  const { tried, error, isAsking, ask, forget, refuse } = useTrial<InboundTried>(path)
   let lines: Array<[string, string]> = []
   let mistake: Error | null = null
   try {
@@ -41,26 +37,17 @@ export function TryWebhook({ ns, name }: { ns: string; name: string }) {
     mistake = found as Error
   }
   const request = JSON.stringify({ headers: byName(lines), body })
-  const forget = (): void => { latest.current += 1; setTried(null); setError(null); setAsking(false) }
-  const ask = async (): Promise<void> => {
+  const submit = (): void => {
     forget()
-    if (mistake) { setError(mistake); return }
-    const mine = latest.current
-    setAsking(true)
-    try {
-      const answer = await call<InboundTried>('POST', path, { body: request, contentType: 'application/json' })
-      if (mine === latest.current) setTried(answer)
-    } catch (failure) {
-      if (mine === latest.current) setError(failure as Error)
-    }
-    if (mine === latest.current) setAsking(false)
+    if (mistake) refuse(mistake)
+    else void ask({ body: request, contentType: 'application/json' })
   }
   const flags = lines.flatMap(([header, value]) => ['--header', `${header}: ${value}`])
   return (
     <section aria-labelledby="try-title">
       <h2 id="try-title">Try a request</h2>
       <div class="columns">
-        <form class="panel" onSubmit={(event) => { event.preventDefault(); void ask() }} aria-label="Request">
+        <form class="panel" onSubmit={(event) => { event.preventDefault(); submit() }} aria-label="Request">
           <label>Headers, one NAME: VALUE in each line<textarea rows={4} value={headers} spellcheck={false} onInput={(event) => { forget(); setHeaders(event.currentTarget.value) }} /></label>
           <label>Body<textarea rows={8} value={body} spellcheck={false} onInput={(event) => { forget(); setBody(event.currentTarget.value) }} /></label>
           <CopyAsCommand command={{ line: commandLine(ns, 'webhook', 'try', name, '-f', 'body.json', ...flags), http: httpCall('POST', path, {}, request) }} />
@@ -86,13 +73,7 @@ function Tried({ ns, tried }: { ns: string; tried: InboundTried }) {
       {tried.paused && <p class="notes">The inbound webhook is paused: the request is answered 503.</p>}
       {tried.challenge !== undefined && <p>No event: the answer is the challenge <code>{tried.challenge}</code>.</p>}
       {error && <p><strong class="no">would become no event</strong> <code>{error.code}</code> {error.msg}</p>}
-      {event && (
-        <>
-          <p>event <b>{String(event.type)}</b> with the id <span class="mono">{String(event.id)}</span></p>
-          <Would ns={ns} item={tried} event={event} />
-          <details><summary>The event</summary>{tried.cut && <p class="quiet">The data of a large event is not shown.</p>}<pre class="data" tabIndex={0} aria-label="The event of the request">{prettyJson(event)}</pre></details>
-        </>
-      )}
+      {event && <MadeEvent ns={ns} item={tried} event={event} of="the request" />}
     </article>
   )
 }
