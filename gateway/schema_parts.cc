@@ -153,7 +153,7 @@ Json with_consequence(Json base, bool always, const std::vector<std::string_view
   return extended(
       std::move(base),
       {{always ? "causes" : "causes?", word(causes, meaning)},
-       {"then?", text("The id of the state in which the instance goes on.")},
+       {"then?", text("The id of the state in which the instance continues.")},
        {"error?",
         text("The code of the error that the timer raises, or with which the instance ends.")},
        {"ends?", word({"complete", "failed", "timedout", "cancelled"},

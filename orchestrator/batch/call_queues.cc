@@ -1,11 +1,11 @@
 #include "orchestrator/batch/call_queues.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "orchestrator/batch/call_slots.h"
 #include "orchestrator/batch/call_throttles.h"
 #include "orchestrator/batch/start_rates.h"

@@ -40,7 +40,7 @@ class KeyLanes {
       portion_ = 0;
       is_reviewed_ = false;
     }
-    /// Notes the next key of the portion. Returns whether the portion goes on.
+    /// Notes the next key of the portion. Returns whether the portion continues.
     bool note(const Key& key, bool is_awaited) {
       if (is_awaited) add(key);
       reviewed_until_ = key;

@@ -1,10 +1,10 @@
 #include "orchestrator/batch/start_queues.h"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "orchestrator/batch/slots.h"
 #include "orchestrator/store/rows/damage.h"
 

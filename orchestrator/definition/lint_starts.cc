@@ -76,7 +76,7 @@ void lint_queue(const Node& document, Findings& findings) {
 struct StartData {
   std::set<std::string> members;
   std::string by;    ///< what makes the data, for a message
-  std::string path;  ///< what to write before the key of a member; empty: there is no such path
+  std::string path;  ///< what to write before the key of a member; empty: no path reaches the data
 };
 
 /// The types of the events that start the workflow.

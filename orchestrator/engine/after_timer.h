@@ -60,8 +60,8 @@ struct AfterTimer {
     kDepends,  ///< the data decides, or another timeout that comes first
   };
   Causes causes = Causes::kDepends;
-  /// The id of the state in which the instance goes on; empty: in none, or it is not known, because
-  /// the next run has the newest revision.
+  /// The id of the state in which the instance continues; empty: in none, or it is not known,
+  /// because the next run has the newest revision.
   std::string then;
   /// The code of the error that the timer raises, or with which the instance ends; empty: none.
   std::string error;

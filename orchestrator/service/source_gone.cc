@@ -1,5 +1,5 @@
 // Which messages the origin stream has removed before its source has read them: seen when reading
-// begins, and while it goes on, when the broker passes over sequences.
+// begins, and during reading, when the broker passes over sequences.
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -593,7 +593,7 @@ export type Firings = {
     paused?: true
     /** The id of the state. */
     state?: string
-    /** The id of the state in which the instance goes on. */
+    /** The id of the state in which the instance continues. */
     then?: string
     /** The id of the workflow. */
     workflow?: string
@@ -881,7 +881,7 @@ export type Instance = {
     /** The timer stands still, since the instance is paused. */
     held?: true
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout"
-    /** The id of the state in which the instance goes on. */
+    /** The id of the state in which the instance continues. */
     then?: string
   }>
   /** How many states the instance has entered. */
@@ -1605,7 +1605,7 @@ export type Overview = {
     since?: string
     /** The id of the state. */
     state?: string
-    /** The id of the state in which the instance goes on. */
+    /** The id of the state in which the instance continues. */
     then?: string
     /** The id of the workflow. */
     workflow?: string
@@ -2390,7 +2390,7 @@ export type TimeWait = {
   error?: string
   /** The time stands still, since the instance is paused. */
   held?: true
-  /** The id of the state in which the instance goes on. */
+  /** The id of the state in which the instance continues. */
   then?: string
   /** When it ends. */
   until: string

@@ -8,7 +8,7 @@
 
 namespace millrace::queue_model {
 
-/// The process dies, and the next one, of this node or of the other one, goes on.
+/// The process dies, and the next one, of this node or of the other one, continues.
 void QueuePlayer::die() {
   if (is_clustered_ && chance(50)) return take_over();
   step("kill");

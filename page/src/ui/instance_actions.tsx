@@ -23,9 +23,9 @@ const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
 /** What each action does, and to instances of which statuses it applies. */
 export const kVerbs: Record<Verb, About> = {
   pause: { name: 'Pause', done: 'paused', says: 'A paused instance starts nothing new; events for it are kept, and its timeouts do not count.', statuses: kLive },
-  resume: { name: 'Resume', done: 'resumed', says: 'A paused instance goes on where it was.', statuses: ['paused'] },
+  resume: { name: 'Resume', done: 'resumed', says: 'A paused instance continues where it was.', statuses: ['paused'] },
   cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
-  retry: { name: 'Retry', done: 'retried', says: 'The same run goes on: the failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
+  retry: { name: 'Retry', done: 'retried', says: 'The same run continues: the failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
   restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the input of the instance.', statuses: kEnded },
   rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you choose, with the data with which the instance last entered it.', statuses: kEnded },
   compensate: { name: 'Compensate', done: 'makes its compensations', says: 'No state is tried again: the compensations that are left are made, the newest first; then the status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
