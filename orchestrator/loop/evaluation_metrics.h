@@ -8,7 +8,7 @@
 #include <prometheus/registry.h>
 
 #include "orchestrator/loop/evaluation_levels.h"
-#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/keyed_gauge.h"
 
 namespace millrace {
 

@@ -12,7 +12,7 @@
 #include <prometheus/registry.h>
 
 #include "orchestrator/batch/batch_counts.h"
-#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/keyed_gauge.h"
 
 namespace millrace {
 

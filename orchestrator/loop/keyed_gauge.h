@@ -1,11 +1,14 @@
-// KeyedGauge: a gauge of Prometheus with a value for each key. For one thread at a time.
+// KeyedGauge: a gauge of Prometheus with a value for each key; NamespaceGauge: one for each
+// namespace. For one thread at a time.
 #pragma once
 
 #include <map>
+#include <string>
 #include <utility>
 
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
+#include <prometheus/labels.h>
 #include <prometheus/registry.h>
 
 namespace millrace {
@@ -36,6 +39,28 @@ class KeyedGauge {
  private:
   prometheus::Family<prometheus::Gauge>& family_;
   std::map<Key, prometheus::Gauge*> gauges_;
+};
+
+class NamespaceGauge {
+ public:
+  /// The registry outlives the object. Each value has the further labels, too.
+  NamespaceGauge(prometheus::Registry& registry, const char* name, const char* help,
+                 prometheus::Labels further = {})
+      : gauge_(registry, name, help), further_(std::move(further)) {}
+
+  /// Sets the values; a namespace that `values` lacks loses its value. T is a type of numbers.
+  template <class T>
+  void set(const std::map<std::string, T>& values) {
+    gauge_.set(values, [this](const std::string& ns) {
+      prometheus::Labels labels = further_;
+      labels["namespace"] = ns;
+      return labels;
+    });
+  }
+
+ private:
+  KeyedGauge<std::string> gauge_;
+  prometheus::Labels further_;
 };
 
 }  // namespace millrace

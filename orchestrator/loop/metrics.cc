@@ -19,7 +19,7 @@
 #include "orchestrator/loop/evaluation_metrics.h"
 #include "orchestrator/loop/flow_metrics.h"
 #include "orchestrator/loop/followed_counter.h"
-#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/keyed_gauge.h"
 #include "orchestrator/loop/plain_metrics.h"
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"

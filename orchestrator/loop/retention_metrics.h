@@ -14,7 +14,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/keyed_gauge.h"
 #include "orchestrator/loop/retention_figures.h"
 
 namespace millrace {

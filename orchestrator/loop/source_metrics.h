@@ -12,7 +12,6 @@
 
 #include "orchestrator/loop/followed_counter.h"
 #include "orchestrator/loop/keyed_gauge.h"
-#include "orchestrator/loop/namespace_gauge.h"
 
 namespace millrace {
 

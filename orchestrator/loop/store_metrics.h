@@ -9,7 +9,7 @@
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/keyed_gauge.h"
 #include "orchestrator/size/store_figures.h"
 
 namespace millrace {
