@@ -190,7 +190,8 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"instance.not_failed", 409, "The instance has neither failed nor timed out.",
      "Use `restart` or `rerun`."},
     {"instance.not_found", 404, "There is no instance with this id.",
-     "Check the id and the namespace; the instance may have been deleted."},
+     "Check the id and the namespace; the instance may have been deleted, or `debounce` or "
+     "`batch` has put off its start, as the message then says."},
     {"instance.unfit", 409, "The stored instance does not fit its definition.",
      "Run `millrace verify`."},
     {"internal", 500, "A fault of millrace.", "Report the fault with the log of the server."},

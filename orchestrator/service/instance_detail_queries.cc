@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -153,7 +153,7 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   const size_t first = TRY(parse_number_cursor(cursor)).value_or(0);
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const auto found = TRY(read_head_anywhere(view, number, id));
-  if (!found) return tl::unexpected(no_instance(ns, id));
+  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
   Page page(limit);
   Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
@@ -180,7 +180,7 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
 Result<Json> Queries::instance_children(const View& view, std::string_view ns, const InstanceId& id,
                                         size_t limit, std::string_view cursor) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
-  if (!TRY(has_rows(view, number, id))) return tl::unexpected(no_instance(ns, id));
+  if (!TRY(has_rows(view, number, id))) return tl::unexpected(missing_instance(view, ns, number, id));
   return instances(
       view, ns,
       {.parent = id, .oldest_first = true, .limit = limit, .cursor = std::string(cursor)});

@@ -14,9 +14,9 @@
 
 #include "cloudevents/nats_binding.h"
 #include "language/document.h"
-#include "orchestrator/batch/commands/not_found.h"
 #include "orchestrator/made_scenario/made_scenario.h"
 #include "orchestrator/service/disclosure.h"
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -219,7 +219,7 @@ Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId&
   const Snapshot view = TRY(Snapshot::take(environment_));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   auto instance = TRY(read_instance(view, record.number, id));
-  if (!instance) return tl::unexpected(no_instance(ns, id));
+  if (!instance) return tl::unexpected(missing_instance(view, ns, record.number, id));
   const auto workflow = TRY(definitions_.find_or_load(view, instance->revision));
   const auto definition = TRY(read_definition(view, instance->revision));
   const bool is_too_large =

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/store/rows/instance_rows.h"
 
 namespace millrace {
@@ -58,8 +59,9 @@ Result<WorkflowRecord> Queries::find_workflow(const View& view, std::string_view
 
 Result<Instance> Queries::find_instance(const View& view, std::string_view ns,
                                         const InstanceId& id) {
-  auto found = TRY(read_instance(view, TRY(find_namespace(view, ns)), id));
-  if (!found) return tl::unexpected(no_instance(ns, id));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  auto found = TRY(read_instance(view, number, id));
+  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
   return *std::move(found);
 }
 

@@ -1,6 +1,6 @@
 #include "orchestrator/service/why_parts.h"
 
-#include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/store/rows/instance_rows.h"
 
 namespace millrace {
@@ -8,7 +8,7 @@ namespace millrace {
 Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
                                 const InstanceId& id) {
   auto found = TRY(read_instance(view, number, id));
-  if (!found) return tl::unexpected(no_instance(ns, id));
+  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
   return *std::move(found);
 }
 

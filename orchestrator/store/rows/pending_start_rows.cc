@@ -70,6 +70,16 @@ Status count_pending(Transaction& tx, NamespaceNumber ns, bool is_one_more) {
   return {};
 }
 
+/// The instance that will start, from the plain value of a row; nullopt: the row is damaged.
+std::optional<InstanceId> pending_instance_in(std::string_view bytes) {
+  Reader reader(bytes);
+  read_version(reader, kVersionOfBatches);
+  for (int times = 0; times < 3; ++times) get_time(reader);
+  InstanceId id;
+  id.bytes = reader.id();
+  return reader.ok() ? std::optional(id) : std::nullopt;
+}
+
 }  // namespace
 
 std::string encode(const PendingStart& start) {
@@ -162,6 +172,30 @@ Status each_pending_start(
         return see(*place, TRY(rows::decode(view, Table::kMeta, key, value, decode_pending_start)));
       },
       damaged);
+}
+
+Result<PendingSearch> find_pending_start(const View& view, NamespaceNumber ns, const InstanceId& id,
+                                         const PendingSearchBounds& bounds) {
+  PendingSearch search;
+  size_t looked = 0;
+  size_t opened_bytes = 0;
+  const auto instance_of = [&](std::string_view key,
+                               std::string_view value) -> std::optional<InstanceId> {
+    if (!Seal::is_sealed(value)) return pending_instance_in(value);
+    opened_bytes += value.size();
+    const auto opened = view.seal().open(value, seal_context(Table::kMeta, key));
+    return opened ? pending_instance_in(*opened) : std::nullopt;
+  };
+  view.scan(Table::kMeta, std::string(kPendingStartKey) + ns_prefix(ns),
+            [&](std::string_view key, std::string_view value) {
+              search.is_complete = looked < bounds.rows && opened_bytes < bounds.sealed_bytes;
+              if (!search.is_complete) return false;
+              ++looked;
+              if (instance_of(key, value) == id) search.place = pending_start_place(key);
+              return !search.place;
+            });
+  TRY(view.status());
+  return search;
 }
 
 Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns) {

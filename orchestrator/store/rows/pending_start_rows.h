@@ -6,6 +6,7 @@
 // functions that write the Transaction. A damaged row gives an error that names it (damage.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -92,6 +93,22 @@ Status each_pending_start(
     const std::optional<Fingerprint>& behind,
     const std::function<bool(const PendingStartPlace& place, const PendingStart& start)>& see,
     const OnDamage& damaged);
+
+/// The most rows at which a search for a pending start looks, and the most bytes of sealed rows
+/// that it opens.
+struct PendingSearchBounds {
+  size_t rows = 100'000;
+  size_t sealed_bytes = size_t{16} << 20;
+};
+struct PendingSearch {
+  std::optional<PendingStartPlace> place;  ///< nullopt: not found
+  bool is_complete = true;                 ///< false: the bounds ended the search
+};
+/// Searches the rows of the namespace, one after the other, for the pending start from which the
+/// instance will start. Only the beginning of each row is read. Damaged rows are passed over.
+/// Errors: those of the store.
+Result<PendingSearch> find_pending_start(const View& view, NamespaceNumber ns, const InstanceId& id,
+                                         const PendingSearchBounds& bounds = {});
 
 /// How many rows `pending-start/` the namespace has; a damaged row counts as 0.
 Result<uint64_t> pending_starts_of(const View& view, NamespaceNumber ns);

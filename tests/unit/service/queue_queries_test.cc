@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
@@ -350,6 +351,44 @@ TEST_F(PendingStartQueriesTest, EndAPageAfterSomeMebibytesOfInputs) {
   EXPECT_EQ(page["items"].size(), 2U);
   ASSERT_TRUE(page["next"].is_string());
   EXPECT_EQ(answer(list(10, page["next"].get<std::string>()))["items"].size(), 1U);
+}
+
+TEST_F(PendingStartQueriesTest, AreNamedByTheErrorOfAnInstanceThatHasNotStarted) {
+  const auto shown = [&](uint8_t instance) {
+    return ask([&](Queries& queries, const View& view) {
+             return queries.instance(view, "default", number(instance));
+           })
+        .error();
+  };
+  write(place(debounced(), 1), pending(1));
+  write(place(batched(), 1), pending_batch(2, 1));
+  PendingStart over = pending_batch(3, 1);
+  over.batch->is_over = true;
+  write(place(ship_, 1), over);
+  EXPECT_EQ(shown(1).code, "instance.not_found");
+  const std::string until = format_rfc3339(now + std::chrono::minutes(1));
+  EXPECT_EQ(shown(1).message,
+            "there is no instance " + to_string(number(1)) +
+                " in namespace \"default\" yet: `debounce` of workflow \"index\" has put off its "
+                "start until " +
+                until + "; `millrace -n default queue list --workflow index` shows it");
+  EXPECT_NE(shown(2).message.find("`batch` of workflow \"book\""), std::string::npos);
+  for (const uint8_t other : {uint8_t{3}, uint8_t{4}}) {
+    EXPECT_EQ(shown(other).message,
+              "there is no instance " + to_string(number(other)) + " in namespace \"default\"");
+  }
+}
+
+TEST_F(PendingStartQueriesTest, AreSearchedWithinBounds) {
+  const WorkflowNumber index = debounced();
+  for (uint8_t i = 1; i <= 3; ++i) write(place(index, i), pending(i));
+  const Error found = missing_instance(*tx, "default", ns, number(3), {.rows = 3});
+  EXPECT_NE(found.message.find("has put off its start"), std::string::npos) << found.message;
+  const Error cut = missing_instance(*tx, "default", ns, number(3), {.rows = 2});
+  EXPECT_EQ(cut.code, "instance.not_found");
+  EXPECT_NE(cut.message.find("than were looked at"), std::string::npos) << cut.message;
+  const Error none = missing_instance(*tx, "default", ns, number(9), {.rows = 3});
+  EXPECT_EQ(none.message.find("looked at"), std::string::npos) << none.message;
 }
 
 }  // namespace

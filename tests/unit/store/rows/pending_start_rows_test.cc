@@ -113,6 +113,26 @@ TEST_F(PendingStartRowsTest, AreVisitedByTheWorkflow) {
   EXPECT_EQ(seen({}, 9), std::pair(std::vector({keys[0], keys[2]}), size_t{1}));
 }
 
+TEST_F(PendingStartRowsTest, AreFoundByTheInstanceThatWillStart) {
+  PendingStart sealed = start(10, 10);
+  sealed.id.bytes.back() = 8;
+  sealed.sealed = Sealing::kHidden;
+  ASSERT_TRUE(write_pending_start(*tx, place("a"), start(10, 10), std::nullopt));
+  ASSERT_TRUE(write_pending_start(*tx, place("b"), sealed, std::nullopt));
+  InstanceId id;
+  const auto found = [&](uint8_t last, const PendingSearchBounds& bounds = {}) {
+    id.bytes.back() = last;
+    return find_pending_start(*tx, NamespaceNumber(3), id, bounds).value();
+  };
+  EXPECT_EQ(found(9).place, place("a"));
+  EXPECT_EQ(found(8).place, place("b"));
+  EXPECT_EQ(found(7).place, std::nullopt);
+  EXPECT_TRUE(found(7).is_complete);
+  EXPECT_FALSE(found(7, {.rows = 1}).is_complete);
+  EXPECT_TRUE(found(7, {.rows = 2}).is_complete);
+  EXPECT_EQ(find_pending_start(*tx, NamespaceNumber(4), id).value().place, std::nullopt);
+}
+
 TEST_F(PendingStartRowsTest, AreCountedForAllNamespaces) {
   EXPECT_EQ(all_pending_starts(*tx), 0U);
   ASSERT_TRUE(write_pending_start(*tx, place("a"), start(10, 10), std::nullopt));
