@@ -280,8 +280,12 @@ void add_instance_schemas(ApiSchemas& all) {
                                     "starts, unless a newer request comes. With `batch`: when it "
                                     "starts at the latest.")}});
   all["StartedOrEnded"].schema = either({ref("InstanceStarted"), ref("Instance")});
-  all["InstanceCancelled"].schema =
-      object({{"id", instance_id()}, {"cancelled", flag("Whether this call cancelled it.")}});
+  all["InstanceCancelled"].schema = object(
+      {{"id", instance_id()},
+       {"cancelled", flag("Whether this call cancelled it.")},
+       {"pendingStart?", exactly(true,
+                                 "`debounce` or `batch` had put off the start of the instance: the "
+                                 "start was dropped, and no instance will have the id.")}});
   all["InstancePaused"].schema =
       object({{"id", instance_id()}, {"paused", flag("Whether this call paused it.")}});
   all["InstanceResumed"].schema =

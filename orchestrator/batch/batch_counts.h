@@ -57,6 +57,7 @@ struct BatchCounts {
   uint64_t starts_limited = 0;    ///< starts that the `rateLimit` of their workflow refused
   uint64_t starts_debounced = 0;  ///< pending starts that a newer request has replaced
   uint64_t starts_batched = 0;    ///< requests whose input was put into a batch of starts
+  uint64_t starts_cancelled = 0;  ///< pending starts that a command has dropped
   uint64_t starts_queued = 0;     ///< how often a start had to wait for a slot or a throttle
   uint64_t starts_admitted = 0;   ///< how often such a wait ended with the slot or the start
   uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)

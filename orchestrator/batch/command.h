@@ -20,6 +20,7 @@
 #include "model/variable.h"
 #include "orchestrator/ports/commit_log.h"
 #include "orchestrator/store/rows/left_consumer_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
 #include "states/workflow.h"
@@ -59,11 +60,15 @@ struct TriggerSchedule {
   std::string ns;
   std::string workflow;
 };
-/// Cancels one instance.
+/// Cancels one instance, or drops the start that `debounce` or `batch` has put off and from which
+/// the instance would start.
 struct CancelInstance {
   std::string ns;
   InstanceId instance;
   bool now = false;  ///< do not wait until running tasks have ended
+  /// Where the pending start is that has the id; nullopt: none was found. If it is there no more,
+  /// the command is about the instance.
+  std::optional<PendingStartPlace> pending = std::nullopt;
 };
 struct PauseInstance {
   std::string ns;

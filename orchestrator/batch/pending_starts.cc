@@ -96,20 +96,41 @@ EventEffect::Kind PendingStarts::effect_of(const Workflow& workflow, const Defer
   return workflow.batch ? kBatched : kDebounced;
 }
 
+/// Gives the result to the caller that waits for the start, if there is one.
+void PendingStarts::answer(const PendingStartPlace& place, const PendingStart& pending,
+                           CallResult result) {
+  if (!pending.caller) return;
+  batch_.messages.push_back(
+      {ReturnResult{.ns = place.ns, .to = *pending.caller, .result = std::move(result)},
+       batch_.listen_from_now(), WorkLane{place.ns, {}}});
+}
+
 /// Gives the caller of a subflow that will not start the error that a newer start has come.
 Status PendingStarts::replace(const PendingStartPlace& place, const PendingStart& before,
                               const InstanceId& newer) {
-  if (!before.caller) return {};
-  batch_.messages.push_back(
-      {ReturnResult{.ns = place.ns,
-                    .to = *before.caller,
-                    .result = tl::unexpected(
-                        Error{std::string(kDebouncedError),
+  answer(place, before,
+         tl::unexpected(Error{std::string(kDebouncedError),
                               fmt::format("a newer start of its key has replaced the start of the "
                                           "subflow: instance {} is to start in its place",
-                                          to_string(newer))})},
-       batch_.listen_from_now(), WorkLane{place.ns, {}}});
+                                          to_string(newer))}));
   return {};
+}
+
+Result<bool> PendingStarts::cancel(TimePoint now, const PendingStartPlace& place,
+                                   const InstanceId& id) {
+  // A batch that is full has moved since its place was found.
+  for (const PendingStartPlace& at : {place, closed_place(batch_.id_key, place, id)}) {
+    auto pending = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, at)));
+    if (!pending || pending->id != id || (pending->batch && pending->batch->is_over)) continue;
+    ++batch_.outcome.counts.starts_cancelled;
+    answer(at, *pending,
+           tl::unexpected(Error{"direktiv.cancels.api", "cancelled by a call, before it began"}));
+    pending->at = now;  // the inputs of a batch that are left are erased from now on
+    TRY(erase(at, *std::move(pending)));
+    TRY(arm());
+    return true;
+  }
+  return false;
 }
 
 Status PendingStarts::fire(TimePoint now) {
@@ -151,14 +172,11 @@ Status PendingStarts::put_off(const PendingStartPlace& place, PendingStart pendi
 /// Gives up a start. A caller that waits for it gets the result.
 Status PendingStarts::drop(const PendingStartPlace& place, const PendingStart& pending,
                            CallResult result) {
-  if (pending.caller) {
-    batch_.messages.push_back(
-        {ReturnResult{.ns = place.ns, .to = *pending.caller, .result = std::move(result)},
-         batch_.listen_from_now(), WorkLane{place.ns, {}}});
-  } else if (!result) {
+  if (!pending.caller && !result) {
     spdlog::warn("the pending start of instance {} is given up: {}", to_string(pending.id),
                  result.error().message);
   }
+  answer(place, pending, std::move(result));
   return erase(place, pending);
 }
 

@@ -69,6 +69,11 @@ class PendingStarts {
   /// `rateLimit` makes it a dead letter.
   static EventEffect::Kind effect_of(const Workflow& workflow, const Deferred& deferred);
 
+  /// Drops the pending start from which that instance would start, whose place was `place`; a
+  /// caller that waits for it gets the error of a cancelled subflow. Returns false, and changes
+  /// nothing, if it is not there any more. Errors: those of the store.
+  Result<bool> cancel(TimePoint now, const PendingStartPlace& place, const InstanceId& id);
+
   /// Starts the instances whose time has come, some of them, and arms the timer for the others.
   Status fire(TimePoint now);
 
@@ -78,6 +83,7 @@ class PendingStarts {
   Result<size_t> fire_one(TimePoint now, const ListedStart& listed);
   Status start(TimePoint now, const PendingStartPlace& place, PendingStart pending);
   Status put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at);
+  void answer(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,
                 const StartGate& gate);

@@ -16,6 +16,9 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                                "Pending starts that a newer one of their key has replaced.")),
       batched_(plain_counter(registry, "millrace_starts_batched_total",
                              "Inputs that were put into batches of starts.")),
+      cancelled_(plain_counter(registry, "millrace_pending_starts_cancelled_total",
+                               "Pending starts that were cancelled before they started; a batch "
+                               "counts once.")),
       waited_(
           plain_counter(registry, "millrace_starts_queued_total",
                         "Starts that had to wait for a slot or the throttle of their workflow; one "
@@ -49,6 +52,7 @@ void FlowMetrics::add(const BatchCounts& counts) {
   limited_.Increment(static_cast<double>(counts.starts_limited));
   debounced_.Increment(static_cast<double>(counts.starts_debounced));
   batched_.Increment(static_cast<double>(counts.starts_batched));
+  cancelled_.Increment(static_cast<double>(counts.starts_cancelled));
   waited_.Increment(static_cast<double>(counts.starts_queued));
   admitted_.Increment(static_cast<double>(counts.starts_admitted));
   replaced_.Increment(static_cast<double>(counts.starts_replaced));

@@ -36,6 +36,7 @@ class FlowMetrics {
   prometheus::Counter& limited_;
   prometheus::Counter& debounced_;
   prometheus::Counter& batched_;
+  prometheus::Counter& cancelled_;
   prometheus::Counter& waited_;
   prometheus::Counter& admitted_;
   prometheus::Counter& replaced_;

@@ -17,6 +17,7 @@
 #include "orchestrator/service/input_schema.h"
 #include "orchestrator/service/lint_context.h"
 #include "orchestrator/service/mapping_programs.h"
+#include "orchestrator/service/missing_instance.h"
 #include "orchestrator/service/named_evaluations.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/soonest_firings.h"
@@ -118,9 +119,19 @@ LocalService::~LocalService() {
   if (verifying_.joinable()) verifying_.join();
 }
 
+/// Names the pending start that has the id of the command, if there is no such instance. If the
+/// store cannot be read, the engine answers.
+void LocalService::add_pending_start(CancelInstance& cancel) const {
+  const auto view = Snapshot::take(parts_.environment);
+  if (!view) return;
+  const auto pending = pending_start_of(*view, cancel.ns, cancel.instance);
+  if (pending) cancel.pending = *pending;
+}
+
 void LocalService::command(Command command, Done done) {
   const Status checked = check_command_programs(command, parts_.check_programs);
   if (!checked) return done(tl::unexpected(checked.error()));
+  if (auto* const cancel = std::get_if<CancelInstance>(&command)) add_pending_start(*cancel);
   done = with_type_warnings(command, parts_.environment, parts_.definitions, std::move(done));
   done = inbound_.with_removal(command, std::move(done));
   parts_.intake.command(std::move(command), std::move(done));

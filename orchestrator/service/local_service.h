@@ -178,6 +178,7 @@ class LocalService final : public Service {
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view ns);
+  void add_pending_start(CancelInstance& cancel) const;
   /// What an event that is only tried would do.
   Result<Json> judge_tried(std::string_view ns, Event event) {
     return why_desk_.of_test_event(ns, std::move(event), {.limit = kMostJudgedOfTried});

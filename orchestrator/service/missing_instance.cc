@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/not_found.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 namespace {
@@ -65,8 +67,9 @@ Result<std::string> told_of_pending(const View& view, std::string_view ns, Names
   }
   return fmt::format(
       " yet: `{}` of workflow \"{}\" has put off its start until {}; `millrace -n {} queue list "
-      "--workflow {}` shows it",
-      put_off_by(look.found->start), workflow, format_rfc3339(look.found->start.at), ns, workflow);
+      "--workflow {}` shows it, and `millrace -n {} instance cancel {}` drops it",
+      put_off_by(look.found->start), workflow, format_rfc3339(look.found->start.at), ns, workflow,
+      ns, to_string(id));
 }
 
 }  // namespace
@@ -78,6 +81,14 @@ Error missing_instance(const View& view, std::string_view ns, NamespaceNumber nu
   if (!told) return told.error();
   error.message += *told;
   return error;
+}
+
+Result<std::optional<PendingStartPlace>> pending_start_of(const View& view, std::string_view ns,
+                                                          const InstanceId& id) {
+  const NamespaceRecord record = TRY(namespace_record(view, ns));
+  if (TRY(has_rows(view, record.number, id))) return std::optional<PendingStartPlace>();
+  const PendingLook look = TRY(look_for_pending(view, record.number, id, {}));
+  return look.found ? std::optional(look.found->place) : std::nullopt;
 }
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 // has put off the start of that instance.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/ids.h"
@@ -18,5 +19,11 @@ namespace millrace {
 /// instance has the id. Any thread except the engine thread.
 Error missing_instance(const View& view, std::string_view ns, NamespaceNumber number,
                        const InstanceId& id, const PendingSearchBounds& bounds = {});
+
+/// The pending start from which an instance with that id will start; nullopt: the instance exists,
+/// or no pending start that a bounded search looks at has the id. Errors: `namespace.not_found`,
+/// and those of the store. Any thread except the engine thread.
+Result<std::optional<PendingStartPlace>> pending_start_of(const View& view, std::string_view ns,
+                                                          const InstanceId& id);
 
 }  // namespace millrace

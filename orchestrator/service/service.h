@@ -92,7 +92,9 @@ class Service : public StoreReads {
   /// namespace has no room for an instance or workflow), `schedule.not_found`,
   /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
-  /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
+  /// CancelInstance {"id","cancelled","pendingStart"?} (true: the id was that of a start that
+  /// `debounce` or `batch` had put off, which was dropped), PauseInstance {"id","paused"},
+  /// ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
   /// CompensateInstance {"id","left":n} (compensations; `instance.no_compensation`),
   /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance

@@ -961,6 +961,8 @@ export type InstanceCancelled = {
   /** Whether this call cancelled it. */
   cancelled: boolean
   id: string
+  /** `debounce` or `batch` had put off the start of the instance: the start was dropped, and no instance will have the id. */
+  pendingStart?: true
 }
 
 export type InstanceCompensating = {

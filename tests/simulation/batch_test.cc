@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/missing_instance.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -67,6 +68,14 @@ class Batched : public testing::Test {
     size_t count = 0;
     for (const auto& [key, value] : world.rows()) count += key.starts_with(prefix) ? 1 : 0;
     return count;
+  }
+  /// The command that cancels what has that id, as LocalService makes it.
+  CancelInstance cancel_of(const Json& id) const {
+    CancelInstance cancel{.ns = "default", .instance = *parse_instance_id(id.get<std::string>())};
+    const auto view = Snapshot::take(world.environment());
+    EXPECT_TRUE(view);
+    if (view) cancel.pending = pending_start_of(*view, "default", cancel.instance).value();
+    return cancel;
   }
 
   World world;
@@ -412,6 +421,40 @@ TEST_F(Batched, ErasesTheInputsOfALargeBatchInPortions) {
   ASSERT_THAT(all[0]["input"]["events"], SizeIs(300));
   for (int i = 0; i < 300; ++i) EXPECT_EQ(all[0]["input"]["events"][i]["begin"]["n"], i);
   EXPECT_EQ(rows("meta/pending-"), 0U);
+}
+
+TEST_F(Batched, IsCancelledBeforeItBegins) {
+  world.apply(batching("{maxSize: 300, timeout: PT1H}"));
+  Json id;
+  for (int i = 0; i < 200; ++i) id = call(of("c-1", i))["id"];
+  const CancelInstance cancel = cancel_of(id);
+  ASSERT_TRUE(cancel.pending);
+  world.command(cancel);
+  while (rows("meta/pending-input/") == 200U && world.step()) {
+  }
+  EXPECT_LT(rows("meta/pending-input/"), 200U);
+  EXPECT_FALSE(cancel_of(id).pending);
+  world.restart();  // checks the store, in which the batch is over
+  world.run_until_idle();
+  world.run_for(seconds(1));
+  EXPECT_EQ(rows("meta/pending-"), 0U);
+  EXPECT_THAT(started(), IsEmpty());
+  EXPECT_EQ(world.refusal(cancel).code, "instance.not_found");
+  EXPECT_NE(call(of("c-1", 1))["id"], id) << "the next batch begins";
+}
+
+TEST_F(Batched, IsCancelledWhereItWaitsBesideTheNextOne) {
+  world.apply(
+      "id: one\nsingular: true\nbatch: {maxSize: 2, timeout: PT1M}\nstates:\n"
+      "- {id: wait, type: consumeEvent, event: {type: go}}\n");
+  for (int n = 1; n <= 2; ++n) call({{"n", n}});
+  const CancelInstance cancel = cancel_of(call({{"n", 3}})["id"]);
+  for (int n = 4; n <= 5; ++n) call({{"n", n}});  // it is full, and the next one begins
+  EXPECT_EQ(world.must(cancel)["pendingStart"], true);
+  world.publish("go", "1");
+  world.run_until_idle();
+  world.run_for(minutes(2));
+  EXPECT_THAT(batches(), ElementsAre("1 2", "5"));
 }
 
 TEST_F(Batched, IsSealedWithItsWorkflow) {

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/missing_instance.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -47,6 +48,14 @@ class Debounced : public testing::Test {
     size_t count = 0;
     for (const auto& [key, value] : world.rows()) count += key.starts_with(prefix) ? 1 : 0;
     return count;
+  }
+  /// The command that cancels what has that id, as LocalService makes it.
+  CancelInstance cancel_of(const Json& id) const {
+    CancelInstance cancel{.ns = "default", .instance = *parse_instance_id(id.get<std::string>())};
+    const auto view = Snapshot::take(world.environment());
+    EXPECT_TRUE(view);
+    if (view) cancel.pending = pending_start_of(*view, "default", cancel.instance).value();
+    return cancel;
   }
 
   World world;
@@ -175,6 +184,63 @@ TEST_F(Debounced, GivesTheCallersOfReplacedSubflowsAnError) {
   world.run_for(seconds(10));
   EXPECT_EQ(world.status(second), "complete");
   EXPECT_THAT(world.history(second), Not(Contains("entered replaced")));
+}
+
+TEST_F(Debounced, IsCancelledBeforeItBegins) {
+  world.apply(debounced(kTenSeconds));
+  const std::string id = call(of("c-1", 1), "k")["id"];
+  call(of("c-2", 2));
+  const CancelInstance cancel = cancel_of(id);
+  EXPECT_EQ(world.must(cancel), (Json{{"id", id}, {"cancelled", true}, {"pendingStart", true}}));
+  EXPECT_EQ(world.metric("millrace_pending_starts_cancelled_total"), 1);
+  EXPECT_EQ(rows("meta/pending-start/"), 1U);
+  EXPECT_EQ(rows("meta/pending-start-at/"), 1U);
+  EXPECT_EQ(world.refusal(cancel).code, "instance.not_found") << "it is dropped once";
+  world.restart();
+  world.run_until_idle();
+  EXPECT_EQ(world.refusal(cancel_of(id)).code, "instance.not_found");
+  world.run_for(seconds(10));
+  EXPECT_THAT(numbers(), ElementsAre(2));
+  EXPECT_EQ(rows("meta/pending-start"), 0U);
+  EXPECT_NE(call(of("c-1", 3), "k")["id"], id) << "the idempotency key was not used up";
+}
+
+TEST_F(Debounced, IsCancelledAsAnInstanceOnceItHasStarted) {
+  world.apply(
+      "id: one\ndebounce: {period: PT10S}\nstates:\n- {id: wait, type: delay, duration: PT1H}\n");
+  const std::string id = call(of("c-1", 1))["id"];
+  const CancelInstance before = cancel_of(id);
+  ASSERT_TRUE(before.pending);
+  world.run_for(seconds(10));
+  EXPECT_FALSE(cancel_of(id).pending);
+  EXPECT_EQ(world.must(before), (Json{{"id", id}, {"cancelled", true}}));
+  EXPECT_EQ(world.status(id), "cancelled");
+  EXPECT_EQ(world.metric("millrace_pending_starts_cancelled_total"), 0);
+}
+
+TEST_F(Debounced, IsNotCancelledForAnotherInstance) {
+  world.apply(debounced(kTenSeconds));
+  CancelInstance cancel = cancel_of(call(of("c-1", 1))["id"]);
+  cancel.pending = cancel_of(call(of("c-2", 2))["id"]).pending;
+  EXPECT_EQ(world.refusal(cancel).code, "instance.not_found");
+  world.run_for(seconds(10));
+  EXPECT_THAT(numbers(), testing::UnorderedElementsAre(1, 2));
+}
+
+TEST_F(Debounced, GivesTheCallerOfACancelledStartTheErrorOfACancelledSubflow) {
+  world.apply(debounced(kTenSeconds));
+  world.apply(kDebouncedCaller);
+  const std::string caller = world.start("caller", {{"n", 1}})["id"];
+  const Json calls = world.instance(caller)["calls"];
+  ASSERT_THAT(calls, SizeIs(1));
+  const CancelInstance cancel = cancel_of(calls[0]["instance"]);
+  ASSERT_TRUE(cancel.pending);
+  EXPECT_EQ(world.must(cancel)["pendingStart"], true);
+  world.run_until_idle();
+  EXPECT_EQ(world.status(caller), "failed");
+  EXPECT_EQ(world.instance(caller)["error"]["code"], "direktiv.cancels.api");
+  world.run_for(seconds(10));
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "only the caller";
 }
 
 TEST_F(Debounced, StartsNothingForACallerThatWaitsNoMore) {

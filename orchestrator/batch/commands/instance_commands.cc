@@ -216,6 +216,11 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
 }
 
 Result<Json> run_command(const CommandContext& context, const CancelInstance& command) {
+  const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
+  if (command.pending && command.pending->ns == ns &&
+      TRY(context.instances.pending().cancel(context.now, *command.pending, command.instance))) {
+    return Json{{"id", to_string(command.instance)}, {"cancelled", true}, {"pendingStart", true}};
+  }
   return step_one(
       context, command.ns, command.instance,
       Cancel{.error = {"direktiv.cancels.api", "cancelled by a call"}, .at_once = command.now},

@@ -371,7 +371,10 @@ TEST_F(PendingStartQueriesTest, AreNamedByTheErrorOfAnInstanceThatHasNotStarted)
             "there is no instance " + to_string(number(1)) +
                 " in namespace \"default\" yet: `debounce` of workflow \"index\" has put off its "
                 "start until " +
-                until + "; `millrace -n default queue list --workflow index` shows it");
+                until +
+                "; `millrace -n default queue list --workflow index` shows it, and `millrace -n "
+                "default instance cancel " +
+                to_string(number(1)) + "` drops it");
   EXPECT_NE(shown(2).message.find("`batch` of workflow \"book\""), std::string::npos);
   for (const uint8_t other : {uint8_t{3}, uint8_t{4}}) {
     EXPECT_EQ(shown(other).message,
