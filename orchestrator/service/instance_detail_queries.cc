@@ -180,7 +180,8 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
 Result<Json> Queries::instance_children(const View& view, std::string_view ns, const InstanceId& id,
                                         size_t limit, std::string_view cursor) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
-  if (!TRY(has_rows(view, number, id))) return tl::unexpected(missing_instance(view, ns, number, id));
+  if (!TRY(has_rows(view, number, id)))
+    return tl::unexpected(missing_instance(view, ns, number, id));
   return instances(
       view, ns,
       {.parent = id, .oldest_first = true, .limit = limit, .cursor = std::string(cursor)});

@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// A pending start that has not begun.
+/// A pending start that has not started.
 struct FoundPending {
   PendingStartPlace place;
   PendingStart start;
@@ -50,8 +50,8 @@ Result<std::string> id_of_workflow(const View& view, NamespaceNumber ns, Workflo
 }
 
 /// What the text says about the pending start; empty: nothing.
-Result<std::string> told_of_pending(const View& view, std::string_view ns, NamespaceNumber number,
-                                    const InstanceId& id, const PendingSearchBounds& bounds) {
+Result<std::string> words_on_pending(const View& view, std::string_view ns, NamespaceNumber number,
+                                     const InstanceId& id, const PendingSearchBounds& bounds) {
   const PendingLook look = TRY(look_for_pending(view, number, id, bounds));
   if (!look.found) {
     if (look.is_complete) return std::string();
@@ -77,9 +77,9 @@ Result<std::string> told_of_pending(const View& view, std::string_view ns, Names
 Error missing_instance(const View& view, std::string_view ns, NamespaceNumber number,
                        const InstanceId& id, const PendingSearchBounds& bounds) {
   Error error = no_instance(ns, id);
-  const auto told = told_of_pending(view, ns, number, id, bounds);
-  if (!told) return told.error();
-  error.message += *told;
+  const auto words = words_on_pending(view, ns, number, id, bounds);
+  if (!words) return words.error();
+  error.message += *words;
   return error;
 }
 
