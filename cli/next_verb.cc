@@ -68,14 +68,14 @@ void add_next_verb(CommandLine& commands) {
   auto [next, options] = commands.asking<NextOptions>(
       "next",
       "Shows what time will cause, soonest first, and what follows: timeouts, delays, retries, "
-      "delayed events, lifespans and ticks",
+      "delayed events, lifespans, ticks and pending starts",
       "millrace next --kind stateTimeout,tick --limit 20", show_next);
   next.option("--until", options.until,
               "Nothing later than this: a time in RFC 3339, or how long from now (2h)", "WHEN");
   next.option("--kind", options.kind,
               "Kinds, separated by commas: stateTimeout, delay, retry, interrupt, kill, "
               "runTimeout, executionTimeout, call, queueTimeout, throttleTimeout, delayedEvent, "
-              "lifespan, tick",
+              "lifespan, tick, pendingStart",
               "KIND");
   next.option("--limit", options.limit, "How many to show (1 to 1000, default 50)", "N");
 }

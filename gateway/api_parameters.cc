@@ -2,6 +2,7 @@
 
 #include "gateway/parameters.h"
 #include "gateway/schema_parts.h"
+#include "orchestrator/service/next_filter.h"
 
 namespace millrace {
 namespace {
@@ -95,10 +96,7 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "kind", "Lists only the listeners of starts, or only those of instances.",
        word({"start", "instance"}), "listListeners"},
       {kQuery, "kind", "Lists only these kinds, separated by commas.",
-       words({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
-              "executionTimeout", "call", "queueTimeout", "throttleTimeout", "delayedEvent",
-              "lifespan", "tick"}),
-       "listFirings"},
+       words({kFiringKinds.begin(), kFiringKinds.end()}), "listFirings"},
       {kQuery, "leftovers", "The last part of the path is the number of a leftover.", yes_or_no},
       {kQuery, "limit", "The number of items of a page, from 1 to 1000.", whole_to(kMostListed)},
       {kQuery, "limit", "How many listeners are shown, from 1 to 100.", whole_to(kMostShown),

@@ -68,7 +68,7 @@ Json word(const std::vector<std::string_view>& words, std::string_view descripti
   return made;
 }
 
-Json words(std::initializer_list<std::string_view> choices, std::string_view description) {
+Json words(const std::vector<std::string_view>& choices, std::string_view description) {
   const std::string one = fmt::format("({})", fmt::join(choices, "|"));
   Json made = typed("string", description);
   made["pattern"] = fmt::format("^({0}(,{0})*)?$", one);

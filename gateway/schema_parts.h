@@ -37,7 +37,7 @@ Json exactly(const Json& value, std::string_view description = "");
 /// One of these texts.
 Json word(const std::vector<std::string_view>& words, std::string_view description = "");
 /// A text of any number of these words, separated by commas.
-Json words(std::initializer_list<std::string_view> choices, std::string_view description = "");
+Json words(const std::vector<std::string_view>& choices, std::string_view description = "");
 /// The schema of this name (api_schemas.h).
 Json ref(std::string_view name);
 /// A list whose elements have this schema.

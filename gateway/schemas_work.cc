@@ -1,6 +1,7 @@
 // Schemas of the work of a namespace as a whole, of the series of the server, and of live messages.
 #include "gateway/api_schemas.h"
 #include "gateway/schema_parts.h"
+#include "orchestrator/service/next_filter.h"
 
 namespace millrace {
 namespace {
@@ -136,10 +137,9 @@ void add_work_schemas(ApiSchemas& all) {
   const Json firing =
       with_consequence(object({
                            {"at", instant()},
-                           {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill",
-                                          "runTimeout", "executionTimeout", "call", "queueTimeout",
-                                          "throttleTimeout", "delayedEvent", "lifespan", "tick"})},
-                           {"instance?", instance_id()},
+                           {"kind", word({kFiringKinds.begin(), kFiringKinds.end()})},
+                           {"instance?", instance_id("The instance; of a `pendingStart`, the id "
+                                                     "that it will have.")},
                            {"workflow?", text("The id of the workflow.")},
                            {"state?", text("The id of the state.")},
                            {"paused?", exactly(true, "The instance or the workflow is paused.")},

@@ -1,5 +1,5 @@
 // NextFilter: which of the things that time will cause a list shows: timeouts, delays, retries,
-// delayed events, ends of lifespans and ticks of schedules. Pure.
+// delayed events, ends of lifespans, ticks of schedules and pending starts. Pure.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +30,11 @@ enum class FiringKind : uint8_t {
   kDelayedEvent = 10,    ///< the publication of a delayed event
   kLifespan = 11,        ///< an event leaves the group of an eventsAnd start
   kTick = 12,            ///< a schedule starts an instance
+  kPendingStart = 13,    ///< a start that `debounce` or `batch` has put off
 };
 
 /// The names of the kinds in the API, by their numbers.
-inline constexpr std::array<std::string_view, 13> kFiringKinds = {"stateTimeout",
+inline constexpr std::array<std::string_view, 14> kFiringKinds = {"stateTimeout",
                                                                   "delay",
                                                                   "retry",
                                                                   "interrupt",
@@ -45,7 +46,8 @@ inline constexpr std::array<std::string_view, 13> kFiringKinds = {"stateTimeout"
                                                                   "throttleTimeout",
                                                                   "delayedEvent",
                                                                   "lifespan",
-                                                                  "tick"};
+                                                                  "tick",
+                                                                  "pendingStart"};
 
 static_assert(static_cast<size_t>(TimerKind::kThrottle) ==
               static_cast<size_t>(FiringKind::kThrottleTimeout));
@@ -60,9 +62,11 @@ inline bool wants(const NextFilter& filter, FiringKind kind) {
   const auto& kinds = filter.kinds;
   return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
-/// Whether the filter wants a kind other than the ticks of schedules.
+/// Whether the filter wants a kind that has timers in the wheel, each with an owner of its own.
 inline bool wants_timers(const NextFilter& filter) {
-  const auto is_other = [](FiringKind kind) { return kind != FiringKind::kTick; };
+  const auto is_other = [](FiringKind kind) {
+    return kind != FiringKind::kTick && kind != FiringKind::kPendingStart;
+  };
   return filter.kinds.empty() || std::any_of(filter.kinds.begin(), filter.kinds.end(), is_other);
 }
 

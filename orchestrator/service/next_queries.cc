@@ -1,6 +1,7 @@
-// The query of what will fire: the timers of instances, the delayed events, the ends of lifespans
-// and the ticks of schedules of a namespace, soonest first. It looks at all rows that have a timer,
-// or at those whose timers a walk through the wheel has found (soonest_firings.h).
+// The query of what will fire: the timers of instances, the delayed events, the ends of lifespans,
+// the ticks of schedules and the pending starts of a namespace, soonest first. It looks at all rows
+// that have a timer, or at those whose timers a walk through the wheel has found
+// (soonest_firings.h).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "orchestrator/service/next_filter.h"
+#include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/timer_item.h"
@@ -20,6 +22,7 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -161,7 +164,7 @@ void add_lifespan(const GroupedEvent& event, const FiringWorkflow& workflow, Soo
 /// too many.
 Status add_timers(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
   bool is_wanted = false;
-  for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kQueueTimeout); ++kind) {
+  for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kThrottleTimeout); ++kind) {
     is_wanted = is_wanted || soonest.wants(static_cast<FiringKind>(kind));
   }
   if (!is_wanted) return {};
@@ -202,6 +205,33 @@ template <class T>
 Result<std::optional<T>> intact(Result<std::optional<T>> row) {
   if (!row && is_damaged_row(row.error())) return std::optional<T>();
   return row;
+}
+
+/// Adds the pending starts, in the order in which they are listed, which is not later than that of
+/// their times, until later ones cannot be shown.
+Status add_pending_starts(const View& view, NamespaceNumber ns, TimePoint now,
+                          const FiringWorkflows& workflows, Soonest& soonest) {
+  if (!soonest.wants(FiringKind::kPendingStart)) return {};
+  const auto see = [&](const ListedStart& listed) -> Result<bool> {
+    if (soonest.has_all_before(listed.listed)) return false;
+    const auto workflow = workflows.find(listed.place.workflow);
+    const bool is_shown = listed.place.ns == ns && workflow != workflows.end();
+    const auto pending = is_shown ? TRY(intact(read_pending_start(view, listed.place)))
+                                  : std::optional<PendingStart>();
+    if (!soonest.look(pending ? pending->input.text().size() : 0)) {
+      soonest.cut(std::max(listed.listed, now));
+      return false;
+    }
+    if (!pending || pending->listed != listed.listed || is_batch_over(*pending)) return true;
+    soonest.add({.at = pending->at,
+                 .kind = FiringKind::kPendingStart,
+                 .instance = pending->id,
+                 .revision = {},
+                 .workflow = workflow->second.id,
+                 .paused = workflow->second.paused});
+    return true;
+  };
+  return each_listed_start(view, see);
 }
 
 /// Adds what the owner of a timer will do. Returns whether the query could look at its row.
@@ -254,7 +284,7 @@ Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const Wal
 /// What a firing without an instance that has the timer causes.
 std::string_view causes_of(FiringKind kind) {
   if (kind == FiringKind::kDelayedEvent) return "event";
-  return kind == FiringKind::kTick ? "start" : "expiry";
+  return kind == FiringKind::kLifespan ? "expiry" : "start";
 }
 
 /// Without the members of the instance's definition, and of what the timer of an instance causes.
@@ -328,6 +358,7 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
   } else {
     TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
   }
+  TRY(add_pending_starts(view, number, now, workflows, soonest));
 
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   const auto [firings, cut] = std::move(soonest).sorted();

@@ -222,14 +222,14 @@ class StoreReads {
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
   /// What time will cause, soonest first: {"items":[{"at","kind","instance"?,"workflow"?,"state"?,
   /// "paused"?,"causes",…}],"next":null,"complete","exactUntil"?,"cutBy"?,"looked"}. `kind` is a
-  /// name of kFiringKinds. `causes`: "event", "expiry", "start", or of a timer of an instance what
-  /// follows, with further members (TimerItems). `complete`: nothing up to the
-  /// end of the filter is missing. Otherwise nothing is missing that fires before `exactUntil`, and
-  /// `cutBy` says what has cut the list: "limit", that of the filter, or "look", a bound of the
-  /// query; then items after `exactUntil` are true, but others may be missing. `looked`: at how
-  /// many instances, events and timers the query has looked. In a namespace with many instances,
-  /// due timers that wait to be fired may be missing. May wait for the engine thread for
-  /// kIndexPatience.
+  /// name of kFiringKinds; of a `pendingStart` the instance is not there yet. `causes`: "event",
+  /// "expiry", "start", or of a timer of an instance what follows, with further members
+  /// (TimerItems). `complete`: nothing up to the end of the filter is missing. Otherwise nothing is
+  /// missing that fires before `exactUntil`, and `cutBy` says what has cut the list: "limit", that
+  /// of the filter, or "look", a bound of the query; then items after `exactUntil` are true, but
+  /// others may be missing. `looked`: at how many instances, events and timers the query has
+  /// looked. In a namespace with many instances, due timers that wait to be fired may be missing.
+  /// May wait for the engine thread for kIndexPatience.
   virtual Result<Json> next_firings(std::string_view ns, const NextFilter& filter) = 0;
   /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
   /// the last item.

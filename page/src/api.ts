@@ -588,7 +588,7 @@ export type Firings = {
     /** The code of the error that the timer raises, or with which the instance ends. */
     error?: string
     instance?: string
-    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick"
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick" | "pendingStart"
     /** The instance or the workflow is paused. */
     paused?: true
     /** The id of the state. */

@@ -17,6 +17,12 @@ throttle: {limit: 1, period: PT1H}
 states:
   - {id: tell, type: noop}
 `,
+  // Inputs are collected for an hour.
+  gather: `id: gather
+batch: {maxSize: 9, timeout: PT1H}
+states:
+  - {id: tell, type: noop}
+`,
   // One call at once for a customer; the service accepts it and does not answer.
   settle: `id: settle
 functions:

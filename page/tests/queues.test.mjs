@@ -72,6 +72,27 @@ test('queues: without any the page says what would be here; a key comes and goes
   assert.notEqual((await server.call('GET', `/v1/ns/changing/instances/${second}`)).status, 'pending')
 })
 
+test('queues: a start that was put off is listed, fires next, and can be cancelled', async () => {
+  await setLimits(server, 'later')
+  const id = await start(server, 'later', 'gather', { n: 1 })
+  await start(server, 'later', 'gather', { n: 2 })
+  const next = await console_.open('#/later/next')
+  const firing = next.getByRole('region', { name: 'What will fire' }).locator('tbody tr', { hasText: 'start put off by debounce or batch' })
+  assert.match(await firing.textContent(), /gather.*an instance starts/)
+  await firing.getByRole('link', { name: id }).click()
+  await next.waitForURL(/queues\?workflow=gather$/)
+  const row = queueOf(next, 'gather')
+  assert.match(await row.textContent(), /the end of the batch.*2 inputs so far/)
+  await row.getByRole('button', { name: 'Cancel' }).click()
+  const dialog = next.getByRole('dialog')
+  await sees(dialog, 'The instance has not started: the start is dropped with 2 inputs')
+  await dialog.getByText('Copy as command').click()
+  await sees(dialog, `millrace -n later instance cancel ${id}`)
+  await dialog.getByRole('button', { name: 'Cancel', exact: true }).last().click()
+  await sees(next, 'No start of gather waits')
+  assert.deepEqual((await server.call('GET', '/v1/ns/later/queues')).items, [])
+})
+
 test('queues: what is typed into the filter stays when the list is read again', async () => {
   const page = await console_.open('#/limits/queues')
   await settled(page)

@@ -230,6 +230,17 @@ Result<std::optional<ListedStart>> first_pending_start(const View& view) {
   return first;
 }
 
+Status each_listed_start(const View& view,
+                         const std::function<Result<bool>(const ListedStart& listed)>& see) {
+  return walk(
+      view, Table::kMeta, kPendingStartAtKey, {},
+      [&](std::string_view key, std::string_view) -> Result<bool> {
+        const auto listed = listed_start(key);
+        return listed ? see(*listed) : Result<bool>(true);
+      },
+      [](const Error&) {});
+}
+
 void erase_listed_start(Transaction& tx, const ListedStart& listed) {
   tx.erase(Table::kMeta, listed_start_key(listed));
 }

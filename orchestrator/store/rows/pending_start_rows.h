@@ -126,6 +126,10 @@ struct ListedStart {
 };
 /// The start that is listed first; nullopt: there is none. Errors: those of the store.
 Result<std::optional<ListedStart>> first_pending_start(const View& view);
+/// Visits the listed starts of all namespaces, first to last, until `see` returns false. A row
+/// whose key is damaged is passed over. Errors: those of `see` and of the store.
+Status each_listed_start(const View& view,
+                         const std::function<Result<bool>(const ListedStart& listed)>& see);
 /// Erases the row `pending-start-at/` of a start that is not there.
 void erase_listed_start(Transaction& tx, const ListedStart& listed);
 

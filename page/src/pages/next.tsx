@@ -4,7 +4,7 @@ import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
-import { route, setQuery } from '../core/route'
+import { href, route, setQuery } from '../core/route'
 import { comingTimeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, Loaded, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { Consequence, kFiringKinds } from '../ui/consequence'
@@ -50,7 +50,7 @@ export function NextPage({ ns }: PageProps) {
       <Loaded resource={firings} ns={ns}>{(data) => (
         <>
           {data.items.length === 0
-            ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, and ticks of schedules are here.'}</p></Empty>
+            ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, and starts that debounce or batch has put off are here.'}</p></Empty>
             : (
               <>
                 <Sum data={data} until={until} />
@@ -58,7 +58,7 @@ export function NextPage({ ns }: PageProps) {
                   { name: 'At', isHeader: true, cell: (item) => <Clock at={item.at} /> },
                   { name: 'In', cell: (item) => <Relative at={item.at} /> },
                   { name: 'What', cell: (item) => <>{kFiringKinds[item.kind]}{item.paused && ' (paused)'}</> },
-                  { name: 'Instance', cell: (item) => item.instance && <InstanceLink ns={ns} id={item.instance} /> },
+                  { name: 'Instance', cell: (item) => item.instance && (item.kind === 'pendingStart' ? <a class="mono" href={href(ns, ['queues'], { workflow: item.workflow ?? null })}>{item.instance}</a> : <InstanceLink ns={ns} id={item.instance} />) },
                   { name: 'Workflow', cell: (item) => item.workflow && <WorkflowLink ns={ns} id={item.workflow} /> },
                   { name: 'State', cell: (item) => item.state },
                   { name: 'Then', cell: (item) => <Consequence ns={ns} of={item} /> },

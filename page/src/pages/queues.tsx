@@ -1,5 +1,6 @@
 // The starts and the calls that wait for a limit, by its key: how many, which is next and when, and what holds the slots. And the
 // starts that `debounce` or `batch` has put off, one by one.
+import { useState } from 'preact/hooks'
 import type { Queue, Queues } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
@@ -9,6 +10,7 @@ import { href, route, setQuery } from '../core/route'
 import { Clock, count, Empty, InstanceLink, Loaded, More, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
+import { InstanceAction } from '../ui/instance_actions'
 import { KeyOf, ServiceName } from '../ui/limits'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -19,6 +21,7 @@ const kPage = 100
 export function QueuesPage({ ns }: PageProps) {
   const workflow = route.value.query.get('workflow')
   const path = inNamespace(ns, 'queues')
+  const [cancelled, setCancelled] = useState<Queue | null>(null)
   const list = useList<Queue, Queues>(path, { workflow, limit: kPage })
   // What "Older" has read stays.
   const isFirst = (list.data?.items.length ?? 0) <= kPage
@@ -43,7 +46,7 @@ export function QueuesPage({ ns }: PageProps) {
               { name: 'Wait for', cell: (item) => kAwaited[item.reason] },
               { name: 'Waiting', isNumber: true, cell: (item) => <Waiting queue={item} /> },
               { name: 'Limit', cell: (item) => <LimitOf queue={item} /> },
-              { name: 'Next', cell: (item) => <Next ns={ns} queue={item} /> },
+              { name: 'Next', cell: (item) => <Next ns={ns} queue={item} cancel={setCancelled} /> },
               { name: 'May begin', cell: (item) => <Turn queue={item} /> },
               { name: 'Held by', cell: (item) => <Holder ns={ns} queue={item} /> },
             ]} />
@@ -51,6 +54,9 @@ export function QueuesPage({ ns }: PageProps) {
           </>
         ))}
       </Loaded>
+      {cancelled && (
+        <InstanceAction ns={ns} verb="cancel" target={{ ids: [cancelled.instance ?? ''], workflow: cancelled.workflow, putOff: cancelled.inputs === undefined ? 'its input' : plural(cancelled.inputs, 'input') }} close={() => setCancelled(null)} changed={list.reload} />
+      )}
     </Page>
   )
 }
@@ -83,9 +89,9 @@ function LimitOf({ queue }: { queue: Queue }) {
   return <span class="nowrap">{count(queue.held ?? 0)}{queue.limit !== undefined && ` of ${count(queue.limit)}`} held</span>
 }
 
-function Next({ ns, queue }: { ns: string; queue: Queue }) {
+function Next({ ns, queue, cancel }: { ns: string; queue: Queue; cancel: (queue: Queue) => void }) {
   const { next } = queue
-  if (isPutOff(queue)) return <><span class="mono">{queue.instance}</span> <span class="quiet">waits since <Relative at={queue.since ?? ''} /></span></>
+  if (isPutOff(queue)) return <><span class="mono">{queue.instance}</span> <span class="quiet">waits since <Relative at={queue.since ?? ''} /></span> <button type="button" class="small" onClick={() => cancel(queue)}>Cancel…</button></>
   if (!next) return null
   return <>{next.instance ? <InstanceLink ns={ns} id={next.instance} /> : <span class="mono">{next.task}</span>} <span class="quiet">waits since <Relative at={next.since} />{next.priority !== 0 && `, priority ${next.priority}`}</span></>
 }

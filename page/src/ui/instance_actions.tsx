@@ -56,6 +56,8 @@ export interface Target {
   filter?: { workflow: string | null; status: string | null; since: string | null }
   workflow?: string
   revision?: number
+  /** `debounce` or `batch` has put off its start, so it is not there yet; this is its input or inputs. */
+  putOff?: string
   /** Tasks that run, if known. */
   runningTasks?: number
   /** Whether a compensation has failed for good, which can be passed over; if known. */
@@ -139,10 +141,10 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       run={run}
       close={() => { isStopped.current = true; close() }}
     >
-      <p>{about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
+      <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
       {refusal && <p class="notes">{refusal}</p>}
       {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
-      {verb === 'cancel' && (
+      {verb === 'cancel' && target.putOff === undefined && (
         <>
           <p>{target.runningTasks === undefined ? 'Tasks that run are let finish' : target.runningTasks === 0 ? 'No task runs now; one that starts is let finish' : `${plural(target.runningTasks, 'task')} ${target.runningTasks === 1 ? 'runs and is' : 'run and are'} let finish`}; <em>now</em> stops them.</p>
           <label><input type="checkbox" checked={choices.isNow} onChange={(event) => setChoices({ ...choices, isNow: event.currentTarget.checked })} /> Now: stop the running tasks</label>

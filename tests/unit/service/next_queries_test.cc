@@ -112,6 +112,18 @@ TEST_F(NextQueriesTest, ShowTheKindsAndTheTimesOfTheFilter) {
   EXPECT_THAT(kinds({.kinds = {FiringKind::kTick}}), IsEmpty());
 }
 
+TEST_F(NextQueriesTest, ShowEachKindOfTimerAlone) {
+  const auto timers = static_cast<size_t>(FiringKind::kDelayedEvent);
+  for (size_t kind = 0; kind < timers; ++kind) {
+    store_with_timers(static_cast<uint8_t>(kind + 1),
+                      {{static_cast<TimerKind>(kind), now + seconds(30)}});
+  }
+  for (size_t kind = 0; kind < timers; ++kind) {
+    EXPECT_THAT(kinds({.kinds = {static_cast<FiringKind>(kind)}}),
+                ElementsAre(std::string(kFiringKinds[kind])));
+  }
+}
+
 TEST_F(NextQueriesTest, SayThatTheLimitLeavesSomethingOut) {
   store_with_timers(1, {{TimerKind::kStateTimeout, now + seconds(30)},
                         {TimerKind::kExecution, now + seconds(50)},

@@ -394,5 +394,49 @@ TEST_F(PendingStartQueriesTest, AreSearchedWithinBounds) {
   EXPECT_EQ(none.message.find("looked at"), std::string::npos) << none.message;
 }
 
+TEST_F(PendingStartQueriesTest, AreAmongWhatWillFire) {
+  const WorkflowNumber index = debounced();
+  const PendingStartPlace moved = place(index, 1);
+  write(moved, pending(1));
+  PendingStart later = pending(1);  // newer requests have moved it; it is listed as before
+  later.at += std::chrono::minutes(5);
+  EXPECT_TRUE(write_pending_start(*tx, moved, later, later.listed));
+  write(place(batched(), 1), pending_batch(2, 3));
+  PendingStart over = pending_batch(3, 1);
+  over.batch->is_over = true;
+  write(place(ship_, 1), over);
+  PendingStartPlace foreign = place(index, 9);
+  foreign.ns = create_namespace("shop");
+  write(foreign, pending(4));
+  const auto next = [](NextFilter filter) {
+    return [filter](Queries& queries, const View& view) {
+      return queries.next_firings(view, "default", filter);
+    };
+  };
+  const auto item = [&](TimePoint at, uint8_t instance, const char* workflow) {
+    return Json{{"at", format_rfc3339(at)},
+                {"kind", "pendingStart"},
+                {"instance", to_string(number(instance))},
+                {"workflow", workflow},
+                {"causes", "start"}};
+  };
+  const Json book = item(later.listed, 2, "book");
+  const Json moved_item = item(later.at, 1, "index");
+  const NextFilter starts{.kinds = {FiringKind::kPendingStart}};
+  EXPECT_EQ(answer(next(starts))["items"], Json::array({book, moved_item}));
+  EXPECT_EQ(answer(next(starts))["complete"], true);
+  EXPECT_EQ(answer(next({.until = later.listed, .kinds = starts.kinds}))["items"],
+            Json::array({book}));
+  const Json cut = answer(next({.kinds = starts.kinds, .limit = 1}));
+  EXPECT_EQ(cut["items"], Json::array({book}));
+  EXPECT_EQ(cut["exactUntil"], format_rfc3339(later.at));
+  EXPECT_EQ(answer(next({.kinds = {FiringKind::kTick}}))["items"], Json::array());
+  const Json few = answer([&](Queries& queries, const View& view) {
+    return queries.next_firings(view, "default", starts, {.rows = 1});
+  });
+  EXPECT_EQ(few["complete"], false);
+  EXPECT_EQ(few["cutBy"], "look");
+}
+
 }  // namespace
 }  // namespace millrace
