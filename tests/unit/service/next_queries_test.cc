@@ -115,8 +115,10 @@ TEST_F(NextQueriesTest, ShowTheKindsAndTheTimesOfTheFilter) {
 TEST_F(NextQueriesTest, ShowEachKindOfTimerAlone) {
   const auto timers = static_cast<size_t>(FiringKind::kDelayedEvent);
   for (size_t kind = 0; kind < timers; ++kind) {
-    store_with_timers(static_cast<uint8_t>(kind + 1),
-                      {{static_cast<TimerKind>(kind), now + seconds(30)}});
+    Instance instance = waiting_instance(waits, static_cast<uint8_t>(kind + 1));
+    instance.timers = {{static_cast<TimerKind>(kind), now + seconds(30)}};
+    instance.throttled.emplace();  // only such an instance may have all kinds
+    store(std::move(instance));
   }
   for (size_t kind = 0; kind < timers; ++kind) {
     EXPECT_THAT(kinds({.kinds = {static_cast<FiringKind>(kind)}}),
