@@ -167,11 +167,18 @@ inline std::optional<TimePoint> deadline_if_started(const Task& task, TimePoint 
   return std::min(task.deadline.value_or(end), end);
 }
 
+/// A value whose bytes were reported before, in pieces (TaskPieces).
+struct StagedValue {
+  uint64_t staging = 0;  ///< TaskPieces::staging
+  uint64_t size = 0;     ///< of the value, in bytes
+};
+
 /// A file that the function wrote and that is stored as a variable.
 struct TaskVariable {
   VariableScope scope = VariableScope::kInstance;
   std::string key;
   Variable value;
+  std::optional<StagedValue> staged = {};  ///< then the bytes of `value` are empty
 };
 
 // The reports about a task.
@@ -191,6 +198,21 @@ struct TaskOutput {
 /// The service has accepted the task, and will answer it by a callback. Its runner has no further
 /// reports of the task.
 struct TaskAccepted {};
+/// A piece of the value of a variable.
+struct ValuePiece {
+  VariableScope scope = VariableScope::kInstance;
+  std::string key;      ///< of the variable
+  uint32_t number = 0;  ///< the pieces of a value are numbered from 0 on, without gaps
+  std::string bytes;
+};
+/// Some pieces of the values that the task's answer will set: they are stored ahead of it, because
+/// they are too large for one commit. The reports with all pieces come before the one with the
+/// answer.
+struct TaskPieces {
+  uint64_t staging = 0;   ///< the same for all pieces of the answer, and for no other answer
+  bool is_first = false;  ///< these are the first pieces of the answer
+  std::vector<ValuePiece> pieces;
+};
 /// The task has ended, with a result or an error.
 struct TaskEnded {
   tl::expected<std::string, Error> result;  ///< the bytes of the answer
@@ -201,7 +223,8 @@ struct TaskEnded {
 
 struct TaskReport {
   InstanceId task;
-  std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskAccepted, TaskEnded>
+  std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskAccepted, TaskPieces,
+               TaskEnded>
       what;
   /// Set if the report came over a subject to which any client may publish: the namespace in that
   /// subject. Such a report counts only if its task belongs to this namespace. nullopt: the report

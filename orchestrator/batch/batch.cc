@@ -42,6 +42,7 @@ Status Batch::load() {
   begin_limits();
   retention_.clear();
   batch_.archive.clear();
+  batch_.staged.clear();
   TRY(load_newest());
   rates_.clear();
   TRY(purges_.load());
@@ -66,6 +67,7 @@ Status Batch::undo() {
   batch_.has_unfired_timers = true;  // the timers that the batch has fired are due again
   begin_limits();
   purges_.undo();
+  batch_.staged.undo();
   batch_.archive.undo();
   retention_.undo();
   rates_.undo();
@@ -281,6 +283,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
     purges_.begin_history(ns, row);
   }
   TRY(purges_.begin_compensations());
+  purges_.begin_pieces();
   if (batch_.archive.has_page()) TRY(send_archive_page(batch_));
   batch_.archive.end_waits(now);
   batch_.kept_events.trim(batch_.tx);

@@ -136,6 +136,7 @@ void BatchState::discard() {
   effects.clear();
   trimmed_rows.clear();
   dropped_compensations.clear();
+  dropped_pieces.clear();
   unfinished.clear();
   woken.clear();
   has_due_throttle = false;

@@ -25,6 +25,7 @@
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/batch/crash_note.h"
 #include "orchestrator/batch/origins.h"
+#include "orchestrator/batch/staged_values.h"
 #include "orchestrator/batch/unit_meter.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/memory/catalog.h"
@@ -127,8 +128,11 @@ struct BatchState : BatchParts {
   /// The instances that have dropped more compensations than the batch erases: a purge erases the
   /// others.
   std::vector<DroppedCompensations> dropped_compensations;
-  bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
-  RetentionPlan retention;      ///< set by Retention
+  /// The purges of pieces of values that no variable gets any more.
+  std::vector<Purge> dropped_pieces;
+  StagedGroups staged{batches};  ///< of values of answers that have not come yet
+  bool trims_histories = true;   ///< false: too many purges wait, so no history is trimmed
+  RetentionPlan retention;       ///< set by Retention
   /// Whether timers may be due that have not fired: then the timers of an instance, and the
   /// lifespans in a group, that end before an event fire when that event reaches them.
   bool has_unfired_timers = true;

@@ -181,6 +181,7 @@ Status end_task(BatchState& batch, const InstanceId& task) {
       TRY(leave_place(batch, known->throttle->key, *known->throttle->place));
     }
   }
+  drop_pieces(batch, batch.staged.take(task));
   batch.tasks.end(batch.tx, task);
   return {};
 }

@@ -17,6 +17,7 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/value_piece_rows.h"
 
 namespace millrace {
 namespace {
@@ -166,6 +167,12 @@ Status Purges::begin_compensations() {
   return {};
 }
 
+void Purges::begin_pieces() {
+  for (const Purge& purge : std::exchange(batch_.dropped_pieces, {})) {
+    add(purge.record.staged->ns, ++last_place_, purge);
+  }
+}
+
 /// Continues a purge; returns whether it is finished.
 Result<bool> Purges::run(NamespaceNumber ns, Job& job, PurgeBudget& budget) {
   Purge& purge = job.purge;
@@ -185,6 +192,7 @@ Result<bool> Purges::run(NamespaceNumber ns, Job& job, PurgeBudget& budget) {
   if (purge.kind == Purge::Kind::kInstances) return delete_instances(job, budget);
   if (purge.kind == Purge::Kind::kCompensations)
     return erase_dropped(*purge.record.dropped, budget);
+  if (purge.kind == Purge::Kind::kPieces) return erase_pieces(purge, budget);
   while (TRY(run_step(job, budget))) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
@@ -206,6 +214,7 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   switch (job.step) {
     case Step::kTasks:
       if (!TRY(purge_tasks(tx, ns, job.at, budget, [&](const InstanceId& task) {
+            drop_pieces(batch_, batch_.staged.take(task));
             batch_.tasks.end(tx, task);
             batch_.after_commit(StopTask{task});
           }))) {
@@ -312,6 +321,14 @@ Result<bool> Purges::erase_dropped(const DroppedCompensations& dropped, PurgeBud
   const uint32_t stored = *head ? (*head)->compensations : 0;
   const uint32_t kept = std::max(stored, instances_.compensations_of(dropped.instance));
   return purge_compensations(batch_.tx, dropped, kept, budget);
+}
+
+/// Erases pieces of values that no variable has; returns whether none is left.
+Result<bool> Purges::erase_pieces(const Purge& purge, PurgeBudget& budget) {
+  // The variables of a deleted namespace are erased by its own purge.
+  if (!batch_.catalog.has_namespace(purge.record.staged->ns)) return true;
+  return purge_pieces(batch_.tx, *purge.record.staged, purge.number, budget,
+                      batch_.damages.noting());
 }
 
 /// Erases the workflows of the namespace, each with the events in its groups.

@@ -69,6 +69,9 @@ class Purges {
   /// Starts to erase the compensations that instances have dropped in this batch
   /// (BatchState::dropped_compensations). To be called when the batch has written its instances.
   Status begin_compensations();
+  /// Starts to erase the pieces of values that no variable gets (BatchState::dropped_pieces). To be
+  /// called at the same time.
+  void begin_pieces();
   /// Starts to delete the ended instances that the filter selects, except those that end or begin a
   /// new run from now on. `ns` and `workflow` are the names of its namespace and workflow.
   Status begin_instances(EndedFilter filter, const std::string& ns, const std::string& workflow);
@@ -146,6 +149,7 @@ class Purges {
   Result<bool> delete_instances(Job& job, PurgeBudget& budget);
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> erase_dropped(const DroppedCompensations& dropped, PurgeBudget& budget);
+  Result<bool> erase_pieces(const Purge& purge, PurgeBudget& budget);
 
   BatchState& batch_;
   Groups& groups_;

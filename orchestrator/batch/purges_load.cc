@@ -58,6 +58,8 @@ Status Purges::check(const Purge& purge) const {
       return check_instances(purge);
     case Purge::Kind::kCompensations:
       return {};  // erase_dropped() erases none that an instance has
+    case Purge::Kind::kPieces:
+      return {};  // purge_pieces() erases none that a variable has
   }
   return {};
 }
@@ -212,6 +214,8 @@ Result<NamespaceNumber> Purges::namespace_of(const Purge& purge) const {
       return purge.record.ended->ns;
     case Purge::Kind::kCompensations:
       return purge.record.dropped->ns;
+    case Purge::Kind::kPieces:
+      return purge.record.staged->ns;
   }
   return NamespaceNumber(0);
 }

@@ -44,9 +44,9 @@ Result<std::optional<Error>> Quotas::refusal_of_need(NamespaceNumber ns) {
 
 Result<std::optional<Error>> Quotas::refusal_of_variable(const VariableName& name, size_t bytes) {
   if (!TRY(is_full(name.owner.ns))) return std::optional<Error>();
-  const auto before = read_variable(batch_.tx, name);
+  const auto before = read_variable_head(batch_.tx, name);
   if (!before && !is_damaged_row(before.error())) return tl::unexpected(before.error());
-  if (before && *before && bytes <= (*before)->bytes.size()) return std::optional<Error>();
+  if (before && *before && bytes <= (*before)->size) return std::optional<Error>();
   return std::optional(refuse_over_quota(batch_, name.owner.ns, Quota::kStoreBytes));
 }
 

@@ -42,6 +42,9 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   }
   if (const auto after = batch_.tasks.heard(task))
     batch_.outcome.counts.started_after.push_back(*after);
+  if (const auto* const pieces = std::get_if<TaskPieces>(&what)) {
+    return stage_pieces(batch_, task, *known, *pieces);
+  }
   if (std::holds_alternative<TaskAccepted>(what)) {
     return apply_acceptance(now, task, OpenTask(*known));
   }
@@ -116,9 +119,10 @@ Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const 
     TRY(step_caller(now, known, Overdue{}));
     if (batch_.tasks.find(task) == nullptr) return false;
   }
+  const std::optional<StagedGroup> staged = batch_.staged.take(task);
   TRY(end_task(batch_, task));
   batch_.after_commit(EndedTask{task});
-  const auto over = TRY(set_variables(known, ended));
+  const auto over = TRY(set_variables(known, ended, staged));
   if (!known.caller) return true;
   CallResult result = tl::unexpected(Error());
   if (over && ended.result) {
@@ -138,27 +142,47 @@ Result<bool> TaskInputs::apply_end(TimePoint now, const InstanceId& task, const 
 }
 
 /// Sets the variables of a task that has ended, all or none of them. Returns the error of the quota
-/// that does not permit them; nullopt: they are set.
+/// that does not permit them, or of pieces that are missing; nullopt: they are set. `staged`: the
+/// pieces of their values; without a use for them, they are erased.
 Result<std::optional<Error>> TaskInputs::set_variables(const OpenTask& known,
-                                                       const TaskEnded& ended) {
+                                                       const TaskEnded& ended,
+                                                       const std::optional<StagedGroup>& staged) {
   const auto name_of = [&](const TaskVariable& one) -> VariableName {
     return {owner_of(known.ns, known.workflow, known.by, one.scope), one.key};
   };
   for (const TaskVariable& one : ended.variables) {
-    const size_t bytes = one.value.bytes.size();
+    const size_t bytes = one.staged ? one.staged->size : one.value.bytes.size();
     const auto over = TRY(instances_.quotas().refusal_of_variable(name_of(one), bytes));
     if (!over) continue;
     if (!known.caller) {
       spdlog::warn("a detached call of instance {} could not set the variable {}: {}",
                    to_string(known.by), one.key, over->message);
     }
+    drop_pieces(batch_, staged);
     return over;
   }
-  for (const TaskVariable& one : ended.variables) {
-    Variable value = one.value;
-    value.sealed |= known.sealed;
-    write_variable(batch_.tx, name_of(one), value);
+  if (!TRY(has_pieces(batch_, staged, known, ended.variables))) {
+    drop_pieces(batch_, staged);
+    return std::optional(Error{std::string(kFunctionFiles),
+                               "the values of the variables were not stored, because the store "
+                               "was read again meanwhile; call the function again"});
   }
+  bool has_staged = false;
+  for (const TaskVariable& one : ended.variables) {
+    const Sealing sealed = one.value.sealed | known.sealed;
+    if (one.staged) {
+      has_staged = true;
+      write_variable_head(batch_.tx, name_of(one),
+                          {.content_type = one.value.content_type,
+                           .size = one.staged->size,
+                           .pieces = staged->number,
+                           .sealed = sealed});
+    } else {
+      write_variable(batch_.tx, name_of(one), {one.value.content_type, one.value.bytes, sealed});
+    }
+  }
+  if (has_staged) keep_pieces(batch_, *staged);
+  if (!has_staged) drop_pieces(batch_, staged);
   return std::optional<Error>();
 }
 

@@ -35,7 +35,8 @@ class TaskInputs {
   Result<bool> apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
                          const TaskEnded& ended, AnsweredBy by);
   Status apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known);
-  Result<std::optional<Error>> set_variables(const OpenTask& known, const TaskEnded& ended);
+  Result<std::optional<Error>> set_variables(const OpenTask& known, const TaskEnded& ended,
+                                             const std::optional<StagedGroup>& staged);
   bool is_space(NamespaceNumber ns, std::string_view name) const;
   Status step_caller(TimePoint now, const OpenTask& task, const Stimulus& stimulus);
   Status fire_calls(TimePoint now, const OpenTask& task);

@@ -1,11 +1,9 @@
-// Checks of messages that wait to be sent, of deduplication, and of the values of namespaces and
-// workflows: variables, secrets, idempotency keys.
+// Checks of messages that wait to be sent, of deduplication, of secrets, and of idempotency keys.
 #include <algorithm>
 
 #include "base/bytes.h"
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
-#include "model/variable.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
@@ -13,7 +11,6 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
-#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {
@@ -402,41 +399,6 @@ void Checker::check_idempotent_input(const Place& place, const IdempotencyRecord
   add(StoreFault::kIdempotencyInstance, place,
       fmt::format("the fingerprint in the row does not match the input of instance {}",
                   to_string(head.id)));
-}
-
-void Checker::check_variables() {
-  each_row(Table::kVariables, [&](std::string_view key, std::string_view value) {
-    const Place place{Table::kVariables, key};
-    Reader reader(key);
-    const auto ns = NamespaceNumber(reader.u32());
-    const uint8_t scope = reader.u8();
-    InstanceId instance;
-    WorkflowNumber workflow{};
-    if (scope == static_cast<uint8_t>(VariableScope::kInstance)) instance.bytes = reader.id();
-    if (scope == static_cast<uint8_t>(VariableScope::kWorkflow)) {
-      workflow = WorkflowNumber(reader.u32());
-    }
-    const std::string_view name = reader.rest();
-    if (!reader.ok() || scope > static_cast<uint8_t>(VariableScope::kNamespace) ||
-        !is_variable_key(name)) {
-      add(StoreFault::kRowKey, place, "the key is not an owner and the key of a variable");
-      return;
-    }
-    open_and_decode(place, value, decode_variable);
-    if (!check_namespace(ns, place)) return;
-    if (scope == static_cast<uint8_t>(VariableScope::kInstance) && !exists(ns, instance)) {
-      add(StoreFault::kInstanceMissing, place,
-          fmt::format("the owner of the variable, instance {}, does not exist",
-                      to_string(instance)));
-    } else if (scope == static_cast<uint8_t>(VariableScope::kWorkflow)) {
-      const auto owner = workflows_.find(workflow);
-      if (owner == workflows_.end() || owner->second.ns != ns) {
-        add(StoreFault::kWorkflowMissing, place,
-            fmt::format("the owner of the variable, workflow {}, does not exist",
-                        static_cast<uint32_t>(workflow)));
-      }
-    }
-  });
 }
 
 /// Former values are numbered from 0 without gaps, because they are erased only together with their

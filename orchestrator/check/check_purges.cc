@@ -12,7 +12,8 @@ namespace {
 
 /// Whether the record has a value in a field that purges of this kind do not have.
 bool has_unused_field(Purge::Kind kind, const PurgeRecord& record) {
-  const bool has_ns = kind != Purge::Kind::kHistory && kind != Purge::Kind::kCompensations;
+  const bool has_ns = kind != Purge::Kind::kHistory && kind != Purge::Kind::kCompensations &&
+                      kind != Purge::Kind::kPieces;
   const bool has_workflow = kind == Purge::Kind::kGroups || kind == Purge::Kind::kInstances;
   return (!has_ns && !record.ns.empty()) || (!has_workflow && !record.workflow.empty()) ||
          (kind != Purge::Kind::kGroups && record.up_to != 0);
@@ -27,7 +28,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   const auto kind = Purge::Kind(reader.u8());
   const uint64_t number = reader.u64();
   const bool is_namespace = kind == Purge::Kind::kNamespace;
-  // The numbers of kHistory, kInstances and kCompensations are those of history rows.
+  // The numbers of kHistory, kInstances, kCompensations and kPieces are those of history rows.
   const bool is_of_history = !is_namespace && kind != Purge::Kind::kGroups;
   const bool is_short = number <= UINT32_MAX;  // fits a namespace or workflow number
   if (!reader.done() || number == 0 || kind > Purge::kLastKind || (!is_of_history && !is_short)) {
@@ -61,7 +62,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
   }
   if (kind == Purge::Kind::kInstances) instance_purges_.emplace(number, *record);
-  if (record->dropped) check_purge_of_compensations(place, number, *record->dropped);
+  if (record->dropped || record->staged) check_purge_of_rows(place, number, *record);
   if (kind != Purge::Kind::kHistory) return;
   for (uint64_t next = number; next != 0;) {
     const std::string key = rows::key_of(next);
@@ -84,20 +85,25 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   }
 }
 
-/// Checks the record of a purge of compensations, whose rows are then no findings.
-void Checker::check_purge_of_compensations(const Place& place, uint64_t number,
-                                           const DroppedCompensations& dropped) {
-  note_minor(kMinorOfDroppedCompensations, "purges of compensations");
-  note_given(Counter::kNamespace, static_cast<uint32_t>(dropped.ns), place);
-  if (dropped.ns == NamespaceNumber(0)) {
-    add(StoreFault::kRowValue, place, "the row names no namespace");
+/// Checks a purge of compensations, or of pieces of values. Such rows are then no findings.
+void Checker::check_purge_of_rows(const Place& place, uint64_t number, const PurgeRecord& record) {
+  NamespaceNumber ns{};
+  if (record.dropped) {
+    note_minor(kMinorOfDroppedCompensations, "purges of compensations");
+    ns = record.dropped->ns;
+    dropped_.emplace(ns, record.dropped->instance);
+  } else {
+    note_minor(kMinorOfValuePieces, "purges of pieces of values");
+    ns = record.staged->ns;
+    note_given(Counter::kWorkflow, static_cast<uint32_t>(record.staged->workflow), place);
+    staged_.insert(number);
   }
-  if (view_.get(Table::kHistory, rows::key_of(number))) {
-    add(StoreFault::kPurgeTarget, place,
-        fmt::format("history row {} exists, but a purge of compensations has a number of its own",
-                    number));
-  }
-  dropped_.emplace(dropped.ns, dropped.instance);
+  note_given(Counter::kNamespace, static_cast<uint32_t>(ns), place);
+  if (ns == NamespaceNumber(0)) add(StoreFault::kRowValue, place, "the row names no namespace");
+  if (!view_.get(Table::kHistory, rows::key_of(number))) return;
+  add(StoreFault::kPurgeTarget, place,
+      fmt::format("history row {} exists, but a purge of {} has a number of its own", number,
+                  record.dropped ? "compensations" : "pieces of values"));
 }
 
 /// The namespace and the id of a workflow, which may have been deleted; nullopt: they are not

@@ -249,7 +249,9 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       std::string owner;
       if (scope == 0) owner = instance() + "/";
       if (scope == 1) owner = workflow() + "/";
-      finding.key = fmt::format("{}/{}{}", of, owner, printable(key.rest()));
+      const auto piece = value_piece_place(place.key);
+      const std::string name = printable(key.rest());
+      finding.key = fmt::format("{}/{}{}", of, owner, piece ? to_string(*piece) : name);
       break;
     }
     case Table::kByStatus: {

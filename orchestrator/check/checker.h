@@ -42,6 +42,7 @@
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/value_piece_rows.h"
 
 namespace millrace {
 
@@ -189,8 +190,7 @@ class Checker {
                       const std::pair<NamespaceNumber, std::string>& workflow);
   void check_group_purges();
   void check_instance_purges();
-  void check_purge_of_compensations(const Place& place, uint64_t number,
-                                    const DroppedCompensations& dropped);
+  void check_purge_of_rows(const Place& place, uint64_t number, const PurgeRecord& record);
   void check_retired(const Place& place, std::string_view value);
   void check_retired_workflows();
 
@@ -396,6 +396,9 @@ class Checker {
   void check_idempotent_input(const Place& place, const IdempotencyRecord& record,
                               const Instance& head);
   void check_variables();
+  void check_variable_owner(const Place& place, const VariableOwner& owner);
+  void check_pieces_of(const Place& place, const PieceValue& value, uint64_t size);
+  void check_value_piece(const Place& place, const ValuePiecePlace& piece, uint32_t expected);
   void check_secrets();
   void check_dead_letters();
 
@@ -447,13 +450,11 @@ class Checker {
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<NamespaceNumber, TimePoint> created_;  ///< when the namespaces were created
   std::map<WorkflowNumber, WorkflowRow> workflows_;
-  /// The namespaces of workflows, including deleted workflows that have instances.
-  std::map<WorkflowNumber, NamespaceNumber> homes_;
+  std::map<WorkflowNumber, NamespaceNumber> homes_;    ///< also of deleted ones with instances
   std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted workflows whose definitions stay
-  std::set<NamespaceNumber> purged_;           ///< deleted namespaces whose rows a purge erases
-  std::set<WorkflowNumber> purged_workflows_;  ///< workflows of purged namespaces
-  /// By workflow: the highest number of an event in closed groups.
-  std::map<WorkflowNumber, uint64_t> closing_;
+  std::set<NamespaceNumber> purged_;            ///< deleted namespaces whose rows a purge erases
+  std::set<WorkflowNumber> purged_workflows_;   ///< workflows of purged namespaces
+  std::map<WorkflowNumber, uint64_t> closing_;  ///< the highest number of an event in closed groups
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
   std::map<WorkflowNumber, std::optional<Duration>> lifespans_;  ///< cache of lifespan_of()
   /// Cache of patterns by their text; null: the pattern does not compile.
@@ -463,6 +464,7 @@ class Checker {
   std::map<uint64_t, PurgeRecord> instance_purges_;  ///< by the number in the key
   /// The instances with compensations that they have dropped and a purge erases.
   std::set<std::pair<NamespaceNumber, InstanceId>> dropped_;
+  std::set<uint64_t> staged_;  ///< the groups of pieces that purges erase
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 
   /// Subflows that instance messages start, and the calls that wait for them.
@@ -470,15 +472,13 @@ class Checker {
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
   std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 
-  std::map<WorkflowNumber, InstanceId>
-      singular_;  ///< the first live instance of a singular workflow
+  std::map<WorkflowNumber, InstanceId> singular_;   ///< the first live one of a singular workflow
   std::map<WorkflowNumber, bool> always_singular_;  ///< cache of is_always_singular()
   std::map<Revision, TimePoint> first_starts_;      ///< the first start of an instance
   std::map<CountPlace, uint64_t> places_;           ///< the number of instances, as they were read
   std::map<NamespaceNumber, Usage> usage_;          ///< of the instances and counted rows, as read
-  uint64_t unknown_ = 0;  ///< instances with findings; the sums do not have them
-  /// Counted rows with findings, or whose namespace is sealed; the sums do not have them.
-  uint64_t unknown_rows_ = 0;
+  uint64_t unknown_ = 0;       ///< instances with findings; the sums do not have them
+  uint64_t unknown_rows_ = 0;  ///< counted rows with findings, or of a sealed namespace, likewise
   std::optional<RowOwners> owners_;               ///< of the counted rows
   uint64_t indexed_ = 0;                          ///< instances that `by_status` has
   std::map<uint64_t, ListenFroms> listen_froms_;  ///< by the number of the kept event

@@ -79,6 +79,7 @@ enum class StoreFault : uint8_t {
   kKeptEventPlace,
   kFanOutEvent,
   kIdempotencyInstance,
+  kVariablePieces,
   kInstanceBytes,
   kIndexStatus,
   kIndexCount,

@@ -76,14 +76,17 @@ void add_waits(Json& item, const Instance& instance, const Disclosure& disclosur
   if (more > 0) item["moreWaits"] = more;
 }
 
-Json variable_item(std::string_view key, const Variable& variable) {
-  Json item{{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}};
+Json variable_item(std::string_view key, const VariableHead& variable) {
+  Json item{{"key", key}, {"size", variable.size}, {"contentType", variable.content_type}};
   if (variable.sealed) item["sealed"] = true;
   return item;
 }
 
 Json whole_variable(std::string_view key, const Variable& variable) {
-  Json item = variable_item(key, variable);
+  Json item = variable_item(key, {.content_type = variable.content_type,
+                                  .size = variable.bytes.size(),
+                                  .pieces = std::nullopt,
+                                  .sealed = variable.sealed});
   if (variable.sealed) {
     item["data"] = kWithheld;
     return item;

@@ -11,6 +11,7 @@
 #include "model/instance.h"
 #include "model/variable.h"
 #include "orchestrator/service/disclosure.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -35,7 +36,7 @@ void add_waits(Json& item, const Instance& instance, const Disclosure& disclosur
 
 /// The list item of a variable, without its value: {"key","size","contentType"}, and "sealed":true
 /// if a sealed instance set the variable. `size` is in bytes.
-Json variable_item(std::string_view key, const Variable& variable);
+Json variable_item(std::string_view key, const VariableHead& variable);
 /// The list item of a variable with its value: `data` as text ("encoding":"utf-8") or in Base64
 /// ("base64"). The value of a sealed variable is withheld.
 Json whole_variable(std::string_view key, const Variable& variable);

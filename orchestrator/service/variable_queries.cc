@@ -1,4 +1,7 @@
 // Queries about variables and secrets.
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/variable_owner.h"
@@ -35,7 +38,7 @@ Result<Json> Queries::variables(const View& view, const VariablePlace& place, si
                                 std::string_view cursor) {
   const VariableOwner owner = TRY(owner_of(view, place));
   Page page(limit);
-  TRY(each_variable(view, owner, cursor, [&](std::string_view key, const Variable& variable) {
+  TRY(each_variable(view, owner, cursor, [&](std::string_view key, const VariableHead& variable) {
     if (!page.has_room()) return false;
     page.add(variable_item(key, variable), std::string(key));
     return true;
@@ -44,21 +47,25 @@ Result<Json> Queries::variables(const View& view, const VariablePlace& place, si
 }
 
 Status Queries::add_variables(const View& view, const Instance& found, Json& line) {
-  Json items = Json::array();
+  const VariableOwner owner = millrace::owner_of(found, VariableScope::kInstance);
+  std::vector<std::string> keys;
   size_t bytes = 0;
   uint64_t left_out = 0;
-  TRY(each_variable(view, millrace::owner_of(found, VariableScope::kInstance), {},
-                    [&](std::string_view key, const Variable& variable) {
-                      const size_t own =
-                          variable.bytes.size() + variable.content_type.size() + kBesideBytes;
-                      if (bytes + own > kMostArchivedBytes) {
-                        ++left_out;
-                        return true;
-                      }
-                      bytes += own;
-                      items.push_back(whole_variable(key, variable));
-                      return true;
-                    }));
+  TRY(each_variable(view, owner, {}, [&](std::string_view key, const VariableHead& variable) {
+    const size_t own = variable.size + variable.content_type.size() + kBesideBytes;
+    if (bytes + own > kMostArchivedBytes) {
+      ++left_out;
+      return true;
+    }
+    bytes += own;
+    keys.emplace_back(key);
+    return true;
+  }));
+  Json items = Json::array();
+  for (const std::string& key : keys) {
+    const auto variable = TRY(read_variable(view, {owner, key}));
+    if (variable) items.push_back(whole_variable(key, *variable));
+  }
   line["variables"] = std::move(items);
   if (left_out > 0) line["variablesLeftOut"] = left_out;
   return {};

@@ -35,6 +35,7 @@
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/value_piece_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/fuzz/properties.h"
 
@@ -86,6 +87,16 @@ bool decodes_as_pending_start(std::string_view value) {
   CHECK(listed && listed->listed == start.listed, "no key can have the time {} ms",
         to_millis(start.listed));
   return true;
+}
+
+/// A row of a variable has its value, or the group of the pieces of the value.
+bool decodes_as_variable(std::string_view value) {
+  const auto encoded = [&](const VariableHead& head) {
+    if (head.pieces) return encode(head);
+    return encode(Variable{.content_type = head.content_type,
+                           .bytes = std::string(value.substr(value.size() - head.size))});
+  };
+  return decodes_again(decode_variable_head, encoded, value);
 }
 
 /// As decodes_as_pending_start(), for the keys of the rows `start-rate-end/`.
@@ -235,7 +246,8 @@ std::optional<bool> decodes_as_row(Table table, std::string_view key, std::strin
     case Table::kIdempotency:
       return decodes_again<IdempotencyRecord>(decode_idempotency, value);
     case Table::kVariables:
-      return decodes_again<Variable>(decode_variable, value);
+      if (is_value_piece(key)) return decodes_once<std::string>(decode_value_piece, value);
+      return decodes_as_variable(value);
     case Table::kSchedules:
       return decodes_again<ScheduleRecord>(decode_schedule, value);
     case Table::kTasks:

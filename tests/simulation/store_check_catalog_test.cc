@@ -10,6 +10,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/rows/value_piece_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/simulation/store_damage.h"
 
@@ -91,6 +92,12 @@ const Plant kCatalogPlants[] = {
        const VariableOwner owner{
            .scope = VariableScope::kInstance, .ns = kDefault, .instance = kUnknownId};
        write_variable(tx, {owner, "v"}, {"text/plain", "x"});
+     }},
+    {"a piece of a value that no variable has",
+     {"variable.pieces"},
+     [](Transaction& tx) {
+       const VariableOwner owner{.scope = VariableScope::kNamespace, .ns = kDefault};
+       write_value_piece(tx, {.value = {.name = {owner, "v"}, .number = 1}}, "x", false);
      }},
     {
         "an instance without a head",

@@ -185,7 +185,7 @@ const Plant kRowPlants[] = {
     {"a purge of an unknown kind",
      {"row.key"},
      [](Transaction& tx) {
-       write_purge(tx, {Purge::Kind(5), 1, {}});
+       write_purge(tx, {Purge::Kind(6), 1, {}});
      }},
     {"a purge of an existing namespace",
      {"row.value"},

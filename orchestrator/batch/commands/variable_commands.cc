@@ -40,7 +40,8 @@ Result<Json> run_command(const CommandContext& context, const PutVariable& comma
 
 Result<Json> run_command(const CommandContext& context, const DeleteVariable& command) {
   const VariableName name{TRY(owner_of(context, command.place)), command.key};
-  if (!TRY(read_variable(context.batch.tx, name))) return tl::unexpected(no_variable(command.key));
+  if (!TRY(read_variable_head(context.batch.tx, name)))
+    return tl::unexpected(no_variable(command.key));
   erase_variable(context.batch.tx, name);
   return Json{{"key", command.key}, {"deleted", true}};
 }

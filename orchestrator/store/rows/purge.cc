@@ -22,9 +22,10 @@ constexpr std::string_view kRetiredKey = "retired/";
 constexpr size_t kLinkBytes = 64;
 
 /// The record of kInstances has version 2, and the filter. That of kCompensations has version 3,
-/// and the instance.
+/// and the instance. That of kPieces has version 4.
 constexpr uint8_t kVersionOfInstances = 2;
 constexpr uint8_t kVersionOfCompensations = 3;
+constexpr uint8_t kVersionOfPieces = 4;
 
 std::string key_of(const Purge& purge) {
   Writer key;
@@ -75,6 +76,20 @@ DroppedCompensations get_dropped(Reader& reader) {
   dropped.ns = NamespaceNumber(rows::get_u32(reader));
   dropped.instance.bytes = reader.id();
   return dropped;
+}
+
+void put_staged(Writer& writer, const StagedPieces& staged) {
+  writer.varint(static_cast<uint32_t>(staged.ns));
+  writer.varint(static_cast<uint32_t>(staged.workflow));
+  writer.id(staged.instance.bytes);
+}
+
+StagedPieces get_staged(Reader& reader) {
+  StagedPieces staged;
+  staged.ns = NamespaceNumber(rows::get_u32(reader));
+  staged.workflow = WorkflowNumber(rows::get_u32(reader));
+  staged.instance.bytes = reader.id();
+  return staged;
 }
 
 enum class Row : uint8_t {
@@ -154,30 +169,34 @@ std::string encode(const PurgeRecord& record) {
   uint8_t version = rows::kFirstVersion;
   if (record.ended) version = kVersionOfInstances;
   if (record.dropped) version = kVersionOfCompensations;
+  if (record.staged) version = kVersionOfPieces;
   Writer writer = rows::begin_record(version);
   writer.bytes(record.ns);
   writer.bytes(record.workflow);
   writer.varint(record.up_to);
   if (record.ended) put_filter(writer, *record.ended);
   if (record.dropped) put_dropped(writer, *record.dropped);
+  if (record.staged) put_staged(writer, *record.staged);
   return writer.take();
 }
 
 Result<PurgeRecord> decode_purge(std::string_view bytes) {
   Reader reader(bytes);
-  const uint8_t version = rows::read_version(reader, kVersionOfCompensations);
+  const uint8_t version = rows::read_version(reader, kVersionOfPieces);
   PurgeRecord record;
   record.ns = rows::get_string(reader);
   record.workflow = rows::get_string(reader);
   record.up_to = reader.varint();
   if (version == kVersionOfInstances) record.ended = get_filter(reader);
   if (version == kVersionOfCompensations) record.dropped = get_dropped(reader);
+  if (version == kVersionOfPieces) record.staged = get_staged(reader);
   return rows::end_record(reader, std::move(record), "purge");
 }
 
 bool is_record_of(Purge::Kind kind, const PurgeRecord& record) {
   return record.ended.has_value() == (kind == Purge::Kind::kInstances) &&
-         record.dropped.has_value() == (kind == Purge::Kind::kCompensations);
+         record.dropped.has_value() == (kind == Purge::Kind::kCompensations) &&
+         record.staged.has_value() == (kind == Purge::Kind::kPieces);
 }
 
 void write_purge(Transaction& tx, const Purge& purge) {

@@ -60,6 +60,13 @@ struct DroppedCompensations {
   InstanceId instance;
 };
 
+/// Whose answer has pieces of values that no variable has.
+struct StagedPieces {
+  NamespaceNumber ns{};
+  WorkflowNumber workflow{};
+  InstanceId instance;
+};
+
 /// The value of a row `purge/`.
 struct PurgeRecord {
   std::string ns;             ///< the namespace's name
@@ -67,6 +74,7 @@ struct PurgeRecord {
   uint64_t up_to = 0;         ///< kGroups only: the number of the last event to erase
   std::optional<EndedFilter> ended = {};             ///< kInstances only: which instances to delete
   std::optional<DroppedCompensations> dropped = {};  ///< kCompensations only: whose rows to erase
+  std::optional<StagedPieces> staged = {};           ///< kPieces only: whose pieces to erase
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const PurgeRecord& record);
@@ -83,14 +91,19 @@ struct Purge {
     kInstances = 3,
     /// Erases the rows of compensations that one instance no longer has.
     kCompensations = 4,
+    /// Erases pieces of values (value_piece_rows.h). The row is written with the first piece, and
+    /// erased with the answer that gives them to its variables: then no piece outlives a process
+    /// that dies before the answer.
+    kPieces = 5,
   };
-  static constexpr Kind kLastKind = Kind::kCompensations;
+  static constexpr Kind kLastKind = Kind::kPieces;
 
   Kind kind{};
   /// By kind: the number of the namespace, of the next history row, or of the workflow. Of
   /// kInstances a number of a history row that is not written: it identifies the purge, and the
   /// instances that ended before the purge began are those whose newest history row has a lower
-  /// number. Of kCompensations also such a number: it identifies the purge.
+  /// number. Of kCompensations and kPieces also such a number: it identifies the purge, and of
+  /// kPieces the group of the pieces.
   uint64_t number = 0;
   PurgeRecord record;
 };

@@ -259,7 +259,7 @@ TEST_F(CheckMetaTest, ChecksTheKeyOfAPurge) {
   run_instance();
   const std::string number = rows::key_of(uint64_t{1});
   for (const std::string& key :
-       {std::string("purge/"), "purge/\x05" + number, "purge/\x01" + rows::key_of(uint64_t{0}),
+       {std::string("purge/"), "purge/\x06" + number, "purge/\x01" + rows::key_of(uint64_t{0}),
         "purge/\x01" + number + "x", "purge/\x02" + rows::key_of(uint64_t{1} << 32)}) {
     expect_only("the key is not a kind of purge and a number", put(key, encode(PurgeRecord())));
   }

@@ -26,6 +26,8 @@ int pinned(Purge::Kind kind) {
       return 3;
     case Purge::Kind::kCompensations:
       return 4;
+    case Purge::Kind::kPieces:
+      return 5;
   }
   return -1;
 }
@@ -35,13 +37,17 @@ class PurgeTest : public StoreTest {};
 const EndedFilter kFailedOnes{.ns = NamespaceNumber(3), .statuses = {InstanceStatus::kFailed}};
 const DroppedCompensations kDropped{.ns = NamespaceNumber(300), .instance = id(7)};
 
+const StagedPieces kStaged{
+    .ns = NamespaceNumber(300), .workflow = WorkflowNumber(5), .instance = id(7)};
+
 TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
-  for (int number = 0; number <= 4; ++number) {
+  for (int number = 0; number <= 5; ++number) {
     const auto kind = static_cast<Purge::Kind>(number);
     EXPECT_EQ(pinned(kind), number);
     PurgeRecord record;
     if (kind == Purge::Kind::kInstances) record.ended = kFailedOnes;
     if (kind == Purge::Kind::kCompensations) record.dropped = kDropped;
+    if (kind == Purge::Kind::kPieces) record.staged = kStaged;
     write_purge(*tx, {.kind = kind, .number = 9, .record = record});
     Writer key;
     key.raw("purge/");
@@ -51,7 +57,7 @@ TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
   }
   int purges = 0;
   EXPECT_TRUE(each_purge(*tx, [&](const Purge&) { ++purges; }));
-  EXPECT_EQ(purges, 5);
+  EXPECT_EQ(purges, 6);
 }
 
 TEST_F(PurgeTest, EncodesAndDecodesAPurgeWithoutChange) {
@@ -93,7 +99,19 @@ TEST_F(PurgeTest, EncodesAndDecodesTheInstanceOfDroppedCompensationsWithoutChang
   EXPECT_EQ(read.dropped->instance, kDropped.instance);
   EXPECT_FALSE(read.ended);
   expect_whole(encode(record), decode_purge);
-  expect_known_versions(encode(record), 3, decode_purge);
+  EXPECT_EQ(encode(record).front(), 3);
+}
+
+TEST_F(PurgeTest, EncodesAndDecodesTheOwnersOfPiecesWithoutChange) {
+  const PurgeRecord record{.staged = kStaged};
+  const PurgeRecord read = decode_purge(encode(record)).value();
+  ASSERT_TRUE(read.staged);
+  EXPECT_EQ(read.staged->ns, kStaged.ns);
+  EXPECT_EQ(read.staged->workflow, kStaged.workflow);
+  EXPECT_EQ(read.staged->instance, kStaged.instance);
+  EXPECT_FALSE(read.dropped);
+  expect_whole(encode(record), decode_purge);
+  expect_known_versions(encode(record), 4, decode_purge);
 }
 
 TEST_F(PurgeTest, RefusesAFilterWithoutStatusesOfEndedInstancesInAscendingOrder) {
@@ -114,11 +132,13 @@ TEST_F(PurgeTest, IsReportedAsDamagedIfItsKindIsUnknownOrTheRecordIsOfAnotherKin
     erase_purge(*tx, purge);
     return walked ? "" : walked.error().code;
   };
-  EXPECT_EQ(code_of(static_cast<Purge::Kind>(5), {}), kDamagedRow);
+  EXPECT_EQ(code_of(static_cast<Purge::Kind>(6), {}), kDamagedRow);
   EXPECT_EQ(code_of(Purge::Kind::kInstances, {.ns = "shop"}), kDamagedRow);
   EXPECT_EQ(code_of(Purge::Kind::kNamespace, {.ns = "shop", .ended = kFailedOnes}), kDamagedRow);
   EXPECT_EQ(code_of(Purge::Kind::kCompensations, {}), kDamagedRow);
   EXPECT_EQ(code_of(Purge::Kind::kHistory, {.dropped = kDropped}), kDamagedRow);
+  EXPECT_EQ(code_of(Purge::Kind::kPieces, {}), kDamagedRow);
+  EXPECT_EQ(code_of(Purge::Kind::kCompensations, {.staged = kStaged}), kDamagedRow);
 }
 
 TEST_F(PurgeTest, StoresDeletedWorkflows) {
