@@ -170,7 +170,8 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       urls_(attempt_urls(process_, *environment_)),
-      file_calls_(file_call_settings(process_.settings, urls_, owner_record_), functions_, intake_),
+      file_calls_(file_call_settings(process_.settings, urls_, owner_record_), functions_,
+                  answers_),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),
@@ -180,7 +181,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(*process_.working, file_calls_, task_settings())),
       services_(process_.http, file_calls_, process_.settings.bounds.call_timeout),
-      containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),
+      containers_(container_settings(process_.settings), process_.http, process_.clock, answers_),
       dead_letters_(*process_.working, process_.settings.streams),
       letter_retention_(std::make_unique<DeadLetterRetention>(*environment_, process_.clock,
                                                               dead_letters_, process_.metrics)),
@@ -205,6 +206,7 @@ RunningEngine::~RunningEngine() {
         "sends them after its next start");
   }
   processor_.stop();
+  answers_.end();
   process_.end_callbacks();
   file_calls_.end();  // its thread uses the runners
   // Must come before owner_ releases the streams: the TaskQueue would take the release for a lost
@@ -373,6 +375,7 @@ LocalService::Parts RunningEngine::service_parts() {
                                       at_most);
           },
       .call_files = &file_calls_,
+      .answers = &answers_,
       .has_owned = [this] { return has_owned_ ? Status() : owner_.health(); }};
 }
 

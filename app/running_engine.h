@@ -27,6 +27,7 @@
 #include "functions/task_router.h"
 #include "orchestrator/archive/archive_thread.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/loop/answer_stager.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/memory/definition_cache.h"
@@ -135,7 +136,8 @@ class RunningEngine {
   TaskRouter functions_{lead_ ? lead_->epoch : 0,
                         [this](const Task& task) { return urls_.callback_of(task); }};
   Intake intake_;
-  FileCalls file_calls_;  ///< between the processor and functions_, and between these and intake_
+  AnswerStager answers_{intake_};
+  FileCalls file_calls_;  ///< between the processor and functions_, and between these and answers_
   ArchiveThread archive_;
   JetStreamStoredEvents stored_events_;
   EarlyEventFeed early_event_feed_{intake_};

@@ -24,9 +24,9 @@ size_t delivery_bytes(const Delivery& delivery) {
   return bytes;
 }
 
-Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
-
 }  // namespace
+
+Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 
 bool makes_room(const Command& command) {
   const auto* const replay = std::get_if<ChangeReplay>(&command);

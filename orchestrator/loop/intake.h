@@ -38,6 +38,9 @@ struct IntakeLimits {
 /// Answers a waiting caller with an error.
 using Refuse = std::function<void(const Error&)>;
 
+/// The error of a caller whose answer millrace, which stops, cannot give.
+Error stopping();
+
 /// Whether the command removes or cancels something, and so must work when the store is full.
 bool makes_room(const Command& command);
 

@@ -13,6 +13,7 @@
 #include "model/attempt_key.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/loop/answer_stager.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/origin_streams.h"
@@ -69,6 +70,7 @@ class LocalService final : public Service {
     AttemptKeys attempt_keys;  ///< those that services get
     CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
     CallFiles* call_files = nullptr;         ///< Service::call_files()
+    AnswerStager* answers = nullptr;         ///< of callbacks; set if `call_files` is
     /// Ok once this process has owned the streams, or why it has not yet. Null: no other process
     /// can own them.
     std::function<Status()> has_owned = nullptr;

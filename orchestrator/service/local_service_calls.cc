@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,14 +47,23 @@ void LocalService::answer_task(CallbackRequest request, Done done) {
 /// Ends the task with an answer whose files were collected.
 void LocalService::end_task(AnswerTask command, Result<CollectedAnswer> answer, Done done) {
   if (!answer) return done(tl::unexpected(std::move(answer).error()));
-  command.what = std::move(answer->ended);
   command.has_files = answer->has_files;
   command.wrong_files = std::move(answer->wrong_files);
-  parts_.intake.command(std::move(command), [settle = std::move(answer->settle),
-                                             done = std::move(done)](Result<Json> ended) {
+  const InstanceId task = command.task;
+  auto settled = [settle = std::move(answer->settle), done = std::move(done)](Result<Json> ended) {
     if (settle) settle(ended.has_value());
     done(std::move(ended));
-  });
+  };
+  std::vector<TaskVariable> variables = std::exchange(answer->ended.variables, {});
+  parts_.answers->stage(
+      task, std::move(variables),
+      [this, command = std::move(command), ended = std::move(answer->ended),
+       settled = std::move(settled)](Result<std::vector<TaskVariable>> staged) mutable {
+        if (!staged) return settled(tl::unexpected(std::move(staged).error()));
+        ended.variables = *std::move(staged);
+        command.what = std::move(ended);
+        parts_.intake.command(std::move(command), std::move(settled));
+      });
 }
 
 Result<Json> LocalService::instance_calls(std::string_view ns, const InstanceId& id, size_t limit,

@@ -17,6 +17,7 @@
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/value_piece_rows.h"
 #include "orchestrator/store/transaction.h"
 #include "tests/simulation/rich_store.h"
 
@@ -80,6 +81,8 @@ HasKind secret_values(bool former) {
 
 constexpr const char* kOfDeletions =
     "only until a deletion has ended: AcceptsRowsThatADeletionHasYetToErase in store_check_test.cc";
+constexpr const char* kOfLargeAnswers =
+    "only of answers with more than a mebibyte of files: staged_values_test.cc";
 constexpr const char* kOfClusters = "only in a cluster: cluster_test.cc";
 
 void add_meta_kinds(std::vector<RowKind>& kinds) {
@@ -98,6 +101,7 @@ void add_meta_kinds(std::vector<RowKind>& kinds) {
   add("`\"purge/\"`, u8 2, u64 workflow", numbered_kind("purge/", 2), kOfDeletions);
   add("`\"purge/\"`, u8 3, u64 number", numbered_kind("purge/", 3), kOfDeletions);
   add("`\"purge/\"`, u8 4, u64 number", numbered_kind("purge/", 4), kOfDeletions);
+  add("`\"purge/\"`, u8 5, u64 number", numbered_kind("purge/", 5), kOfLargeAnswers);
   add("`\"retired/\"`, u32 workflow", with_bytes("retired/"));
   add("`\"rate/\"`, u32 namespace", with_bytes("rate/"));
   add("`\"pending-start/\"`, u32 namespace, u32 workflow, id fingerprint of the key",
@@ -209,6 +213,8 @@ std::vector<RowKind> kinds_of_rows() {
         "u32 namespace; then u8 0, id instance, or u8 1, u32 workflow, or u8 2; then the key",
         with_bytes(std::string(1, scope), kScopeAt));
   }
+  add("variables", "the same beginning, u8 0, u64 group, the key, u8 0, u32 number", is_value_piece,
+      kOfLargeAnswers);
   add("secrets", "u32 namespace, name", secret_values(false));
   add("secrets", "u32 namespace, `~` and a number of four digits", secret_values(true));
   add("dead_letters", "", any_key, "the tree is not used");

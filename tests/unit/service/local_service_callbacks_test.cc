@@ -61,10 +61,12 @@ class CallbacksTest : public LocalServiceTest {
   void renew_with(CallFiles& files) {
     LocalService::Parts made = parts(world.processor());
     made.call_files = &files;
+    made.answers = &answers;
     service = std::make_unique<LocalService>(std::move(made));
   }
 
   const AttemptKeys keys{"secret"};
+  AnswerStager answers{world.intake()};
 };
 
 TEST_F(CallbacksTest, EndATaskOnceWithTheKeyOfItsAttempt) {
