@@ -170,11 +170,11 @@ Status unpack_entry(ArchiveReader& archive, const ArchiveEntry& entry, int root,
   }
 }
 
-Status unpack(const TaskFile& file, int root, Allowance& left) {
+Status unpack(const TaskFile& file, std::string_view bytes, int root, Allowance& left) {
   TRY(left.take_entry());
   const Descriptor folder = TRY(open_folders(root, components_of(file.name)));
-  if (file.bytes.empty()) return {};
-  ArchiveReader archive(file.bytes, file.type == FileType::kTarGz);
+  if (bytes.empty()) return {};
+  ArchiveReader archive(bytes, file.type == FileType::kTarGz);
   while (true) {
     const std::optional<ArchiveEntry> entry = TRY(archive.next());
     if (!entry) return {};
@@ -201,19 +201,25 @@ Result<std::string> decode(std::string_view text) {
   return *std::move(bytes);
 }
 
-Status lay_out_file(const TaskFile& file, int root, Allowance& left) {
+Status lay_out_file(const TaskFile& file, std::string_view bytes, int root, Allowance& left) {
   switch (file.type) {
     case FileType::kPlain:
-      return write_file(root, file.name, file.bytes, left);
-    case FileType::kBase64: {
-      const std::string bytes = TRY(decode(file.bytes));
       return write_file(root, file.name, bytes, left);
+    case FileType::kBase64: {
+      const std::string decoded = TRY(decode(bytes));
+      return write_file(root, file.name, decoded, left);
     }
     case FileType::kTar:
     case FileType::kTarGz:
-      return unpack(file, root, left);
+      return unpack(file, bytes, root, left);
   }
   return {};
+}
+
+Status lay_out_file(const TaskFile& file, int root, Allowance& left) {
+  if (!file.read) return lay_out_file(file, file.bytes, root, left);
+  const std::string bytes = TRY(file.read());
+  return lay_out_file(file, bytes, root, left);
 }
 
 /// No name may occur twice, and no file may be inside another one.

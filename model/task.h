@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <tl/expected.hpp>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/variable.h"
@@ -96,6 +98,9 @@ struct TaskFile {
   std::string name;
   FileType type = FileType::kPlain;
   std::string bytes;  ///< the value of the variable; empty if the variable does not exist
+  /// Reads the value of a large variable, of which `bytes` is empty; blocks on the disk. Null: it
+  /// is not large. Error kFunctionFiles.
+  std::function<Result<std::string>()> read = nullptr;
 };
 
 /// Where a service that shares no folder with millrace reads the files of its task, and writes

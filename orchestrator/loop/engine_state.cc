@@ -1,5 +1,7 @@
 #include "orchestrator/loop/engine_state.h"
 
+#include "orchestrator/store/rows/variable_rows.h"
+
 namespace millrace {
 
 EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake& intake)
@@ -33,6 +35,12 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake
              .request_subjects = options.request_subjects,
              .watch = parts.watch},
             options.batch),
-      timers(waiting, batches) {}
+      timers(waiting, batches) {
+  tasks.read_large_variables_with(
+      [&store = parts.environment](const VariableName& name) -> Result<std::optional<Variable>> {
+        const Snapshot view = TRY(Snapshot::take(store));
+        return read_variable(view, name);
+      });
+}
 
 }  // namespace millrace

@@ -55,31 +55,6 @@ Result<std::optional<TimePoint>> present_deadline(const View& view, const StartT
   return deadline;
 }
 
-/// The files of a task.
-struct FilesOfTask {
-  std::vector<TaskFile> all;
-  Sealing sealed;  ///< that of the instances that have set the variables
-};
-
-/// Reads the variables that the task gets as files, with their current values; a variable that is
-/// not set is an empty file.
-Result<FilesOfTask> files_of(const View& view, const StartTask& task) {
-  FilesOfTask files;
-  for (const FunctionFile& file : task.files) {
-    const VariableOwner owner = owner_of(task.ns, task.workflow, task.by, file.scope);
-    const auto found = read_variable(view, {owner, file.key});
-    if (!found && is_damaged_row(found.error())) return tl::unexpected(found.error());
-    if (!found) {
-      return fail(found.error().code,
-                  fmt::format("reading variable {}: {}", file.key, found.error().message));
-    }
-    files.all.push_back(
-        {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
-    if (*found) files.sealed |= (*found)->sealed;
-  }
-  return files;
-}
-
 }  // namespace
 
 OpenTask TaskDispatch::summary_of(const StartTask& task, const std::optional<CallPlace>& place) {
@@ -345,7 +320,7 @@ void TaskDispatch::hand_out(const StartTask& task) {
   if (!task.files.empty()) {
     due_.push_front(task.task);
   } else if (may_go_out(task)) {
-    run(task, {}, task.sealed);
+    run(task, {.sealed = task.sealed});
   }
 }
 
@@ -414,16 +389,14 @@ std::optional<Duration> TaskDispatch::next_time() const {
   return std::min(deadline.value_or(look), look);
 }
 
-void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed) {
-  handed_out_.set(task.task, sealed);
+void TaskDispatch::run(const StartTask& task, FilesOfTask files) {
+  handed_out_.set(task.task, files.sealed);
   OpenTask& known = tasks_.find(task.task)->second;
   known.handed_out_at = clock_.elapsed();
-  known.sealed = sealed;
+  known.sealed = files.sealed;
   crash_point(CrashPoint::kHandingOut);
   if (is_budgeted(task)) {
-    uint64_t bytes = task.input.text().size();
-    for (const TaskFile& file : files) bytes += file.bytes.size();
-    budget_.hand_out(task.task, task.ns, bytes);
+    budget_.hand_out(task.task, task.ns, task.input.text().size() + files.bytes);
   }
   runner_.run({.id = task.task,
                .ns = catalog_.name_of(task.ns),
@@ -433,11 +406,11 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Seali
                .attempt = task.attempt,
                .target = target_of(task),
                .input = task.input.text(),
-               .files = std::move(files),
+               .files = std::move(files.all),
                .deadline = task.deadline,
                .start_to_close = task.start_to_close,
                .heartbeat = task.heartbeat,
-               .sealed = sealed,
+               .sealed = files.sealed,
                .progress = task.progress});
   crash_point(CrashPoint::kHandedOut);
 }
@@ -475,13 +448,14 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
   if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
   if (deadline) (*task)->deadline = *deadline;
   if (!may_go_out(**task)) return {};
-  auto files = files_of(view, **task);
+  auto files = files_of(view, **task, read_variable_);
   if (!files && is_damaged_row(files.error())) return tl::unexpected(files.error());
   if (!files) return again(files.error());
-  for (const TaskFile& file : files->all) file_bytes += file.bytes.size();
+  file_bytes += files->bytes;
   // What the function reports may contain the file, so the reports are sealed from here on. Nothing
   // of the file is in a row of the task, so no row has to change.
-  run(**task, std::move(files->all), (*task)->sealed | files->sealed);
+  files->sealed |= (*task)->sealed;
+  run(**task, *std::move(files));
   return {};
 }
 

@@ -23,6 +23,7 @@
 #include "orchestrator/memory/damages.h"
 #include "orchestrator/outgoing/call_budget.h"
 #include "orchestrator/outgoing/started_tasks.h"
+#include "orchestrator/outgoing/task_files.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
@@ -82,6 +83,10 @@ class TaskDispatch {
         damages_(damages),
         budget_(limits),
         undo_(batches) {}
+
+  /// From now on the runners of tasks read large variables with this function. Without it the
+  /// engine thread reads all variables.
+  void read_large_variables_with(ReadVariable read) { read_variable_ = std::move(read); }
 
   /// Reads the tasks. Those that this process has not handed out yet become due.
   Status load(const View& view);
@@ -193,7 +198,8 @@ class TaskDispatch {
   bool has_memory(NamespaceNumber ns) const;
   void release_unsent();
   void forget_unsent(const InstanceId& task);
-  void run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed);
+  /// `files`: with the sealing of the task, too.
+  void run(const StartTask& task, FilesOfTask files);
   TaskTarget target_of(const StartTask& task) const;
   /// Whether the runner of the task keeps the input in memory until the task has ended. Tasks over
   /// NATS are in the stream once the broker has them.
@@ -204,6 +210,7 @@ class TaskDispatch {
   const Catalog& catalog_;
   const Clock& clock_;
   StartedTasks& started_;
+  ReadVariable read_variable_;
   Damages& damages_;
   std::map<NamespaceNumber, size_t> awaiting_slots_;
   std::set<std::pair<TimePoint, InstanceId>> wait_ends_;  ///< those of OpenThrottle::until

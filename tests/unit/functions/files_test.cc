@@ -46,6 +46,25 @@ class FilesTest : public testing::Test {
   Folder folder_;
 };
 
+TEST_F(FilesTest, ReadsALargeValueWhenItWritesTheFile) {
+  size_t reads = 0;
+  TaskFile large{.name = "large", .type = FileType::kBase64};
+  large.read = [&]() -> Result<std::string> {
+    ++reads;
+    return base64_encode("some data");
+  };
+  ASSERT_EQ(error_message(lay_out_files({{"small", FileType::kPlain, "1"}, large}, task())), "");
+  EXPECT_EQ(reads, 1U);
+  EXPECT_EQ(file_bytes(task() / "large"), "some data");
+  fs::remove_all(task());
+  large.read = []() -> Result<std::string> {
+    return fail("millrace.function.files", "reading variable v: the row is damaged");
+  };
+  EXPECT_NE(error_message(lay_out_files({large}, task())).find("reading variable v"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(task()));
+}
+
 TEST_F(FilesTest, WritesFilesOfAllFourTypes) {
   const std::string tar = TarMaker()
                               .folder("./")
