@@ -11,6 +11,7 @@
 #include "language/findings.h"
 #include "language/graph.h"
 #include "language/scenario_names.h"
+#include "orchestrator/definition/file_types.h"
 #include "orchestrator/definition/inbound_file.h"
 #include "orchestrator/definition/loader.h"
 
@@ -22,6 +23,33 @@ struct LintOptions {
   bool strict = false;             ///< warnings count as errors
 };
 
+/// The findings of each of the files, in their order. The types of all of them are known before the
+/// events of one are judged.
+std::vector<Findings> findings_of(LoadDefinition load, const std::vector<DefinitionFile>& files) {
+  std::vector<Findings> all;
+  std::vector<InboundFile> inbound;
+  FileTypes types;
+  for (const DefinitionFile& file : files) {
+    if (file.is_inbound) {
+      inbound.push_back(parse_inbound_file(file.text));
+      types.add_inbound(inbound.back());
+      all.push_back(inbound.back().findings);
+    } else {
+      all.push_back(load(file.text).findings);
+      types.add_definition(file.text, all.back());
+    }
+  }
+  auto next_inbound = inbound.begin();
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].is_inbound) {
+      types.lint_inbound(*next_inbound++, all[i]);
+    } else {
+      types.lint_definition(files[i].text, all[i]);
+    }
+  }
+  return all;
+}
+
 Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) {
   Console& console = shell.console();
   const std::string& format = shell.flags().format;
@@ -31,8 +59,11 @@ Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) 
   const bool as_json = format == "json";
   Json all = Json::array();
   bool refused = false;
-  for (const auto& [file, text, is_inbound] : TRY(read_definitions(console, options.files))) {
-    const Findings findings = is_inbound ? parse_inbound_file(text).findings : load(text).findings;
+  const std::vector<DefinitionFile> files = TRY(read_definitions(console, options.files));
+  const std::vector<Findings> all_findings = findings_of(load, files);
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string& file = files[i].name;
+    const Findings& findings = all_findings[i];
     refused = refused || findings.has_errors() || (options.strict && findings.has_warnings());
     if (as_json) {
       Json report = to_json(findings);

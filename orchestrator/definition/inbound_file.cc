@@ -146,6 +146,11 @@ std::string name_of(InboundEntry::Kind kind, std::string_view name) {
                      kind == InboundEntry::Kind::kSource ? "source" : "inbound webhook", name);
 }
 
+std::string path_of_entry(const InboundEntry& entry) {
+  const bool is_source = entry.kind == InboundEntry::Kind::kSource;
+  return path_of(is_source ? kSourcesKey : kInboundSetting, entry.name);
+}
+
 std::string how_to_delete(InboundEntry::Kind kind, std::string_view name) {
   return fmt::format("`millrace {} delete {}` deletes it",
                      kind == InboundEntry::Kind::kSource ? "source" : "webhook", name);
@@ -154,7 +159,7 @@ std::string how_to_delete(InboundEntry::Kind kind, std::string_view name) {
 void add_answer(Findings& findings, const InboundEntry& entry, Severity severity,
                 const Error& error) {
   const bool is_source = entry.kind == InboundEntry::Kind::kSource;
-  const std::string own = path_of(is_source ? kSourcesKey : kInboundSetting, entry.name);
+  const std::string own = path_of_entry(entry);
   // The places in messages about a source begin in its settings, those about an inbound webhook in
   // the settings of the namespace.
   const std::string start = is_source ? "" : fmt::format("{}.{}", kInboundSetting, entry.name);

@@ -46,6 +46,9 @@ InboundFile parse_inbound_file(std::string_view text);
 /// The words for an entry in messages: `source "orders"`, `inbound webhook "git"`.
 std::string name_of(InboundEntry::Kind kind, std::string_view name);
 
+/// The path of an entry in its file, for findings: `sources.orders`.
+std::string path_of_entry(const InboundEntry& entry);
+
 /// What a user does to delete an entry that is in no file any more, as a clause of a message.
 std::string how_to_delete(InboundEntry::Kind kind, std::string_view name);
 

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "language/document.h"
-#include "language/grammar.h"
-#include "language/walk.h"
 #include "orchestrator/definition/event_mapping.h"
+#include "orchestrator/definition/lint_events.h"
 
 namespace millrace {
 
@@ -24,11 +23,8 @@ std::set<std::string, std::less<>> places_of_made_types(std::string_view definit
   Findings none;
   const std::optional<Node> document = parse_document(definition, none);
   if (!document) return places;
-  walk(*document, workflow_grammar(), "", [&](const Place& place) {
-    const Node& value = place.member.value;
-    const bool is_type =
-        place.rule.kind == KeyRule::Kind::kEventType && value.kind == Node::Kind::kString;
-    if (is_type && made.may_make(value.text)) places.insert(place.path);
+  each_awaited_type(*document, [&](const Place& place) {
+    if (made.may_make(place.member.value.text)) places.insert(place.path);
   });
   return places;
 }

@@ -9,7 +9,6 @@
 #include "expressions/template.h"
 #include "matchers/pattern.h"
 #include "orchestrator/definition/lint_nodes.h"
-#include "orchestrator/definition/made_types.h"
 
 namespace millrace {
 namespace {
@@ -35,10 +34,9 @@ void check_types(const Node& document, Findings& findings) {
       sent.insert(place.member.value.text);
     }
   });
-  walk(document, workflow_grammar(), "", [&](const Place& place) {
+  each_awaited_type(document, [&](const Place& place) {
     const Node& value = place.member.value;
-    const bool is_type = place.rule.kind == Kind::kEventType && value.kind == Node::Kind::kString;
-    if (!is_type || sent.contains(value.text)) return;
+    if (sent.contains(value.text)) return;
     if (trimmed(value.text) != value.text) {
       findings.warning("lint.literal_type", place.path, value.at,
                        fmt::format("a type is compared as plain text, and {} begins or ends with a "
@@ -112,39 +110,46 @@ void check_lifespan(const Node& document, Findings& findings) {
                 "write how long an event waits for the others, such as `lifespan: P1D`");
 }
 
-/// Finds types for which the definition listens, and of which neither the namespace nor the
-/// definition itself makes events. Other programs may publish them, so this is no error.
-void check_makers(const Node& document, const MakesType& makes_type, Findings& findings) {
-  if (!makes_type) return;
-  MadeTypes own;
+}  // namespace
+
+void each_awaited_type(const Node& document, const std::function<void(const Place&)>& visit) {
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    if (place.rule.kind != Kind::kEventType) return;
+    if (place.member.value.kind == Node::Kind::kString) visit(place);
+  });
+}
+
+void add_generated_types(const Node& document, MadeTypes& made) {
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     if (place.rule.kind != Kind::kTemplate || !place.rule.is("type")) return;
     const auto type = Template::literal_or_jq(to_json(place.member.value), Template::Dot::kLiteral);
-    if (type) own.add(*type);
+    if (type) made.add(*type);
   });
+}
+
+void lint_makers(const Node& document, const MakesType& makes_type, std::string_view where,
+                 Findings& findings) {
+  MadeTypes own;
+  add_generated_types(document, own);
   std::set<std::string_view> seen;
-  walk(document, workflow_grammar(), "", [&](const Place& place) {
+  each_awaited_type(document, [&](const Place& place) {
     const Node& value = place.member.value;
-    if (place.rule.kind != Kind::kEventType || value.kind != Node::Kind::kString) return;
     if (own.may_make(value.text) || makes_type(value.text) || !seen.insert(value.text).second) {
       return;
     }
     findings.warning(
         "lint.event_unknown", place.path, value.at,
-        fmt::format("no source, inbound webhook or workflow of the namespace makes events "
-                    "of the type {}",
-                    in_quotes(value.text)),
+        fmt::format("no source, inbound webhook or workflow of {} makes events of the type {}",
+                    where, in_quotes(value.text)),
         "correct the type, unless other programs publish these events");
   });
 }
-
-}  // namespace
 
 void lint_events(const Node& document, const MakesType& makes_type, Findings& findings) {
   check_types(document, findings);
   check_correlate(document, findings);
   check_lifespan(document, findings);
-  check_makers(document, makes_type, findings);
+  if (makes_type) lint_makers(document, makes_type, "the namespace", findings);
 }
 
 }  // namespace millrace

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/excerpt.h"
+
 namespace millrace {
 namespace {
 
@@ -41,6 +45,18 @@ bool MadeTypes::may_make(std::string_view type) const {
   return constants_.contains(type) ||
          std::any_of(templates_.begin(), templates_.end(),
                      [&](const Template& one) { return may_be(type, one); });
+}
+
+bool may_make_any(const Template& type, const std::set<std::string, std::less<>>& types) {
+  MadeTypes made;
+  made.add(type);
+  return std::any_of(types.begin(), types.end(),
+                     [&](const std::string& one) { return made.may_make(one); });
+}
+
+std::string described_types(const Template& type) {
+  if (!type.is_constant()) return "the types that this jq query makes";
+  return fmt::format("the type \"{}\"", excerpt(type.assemble({}).string()));
 }
 
 }  // namespace millrace

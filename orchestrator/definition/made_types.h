@@ -24,4 +24,10 @@ class MadeTypes {
   std::vector<Template> templates_;
 };
 
+/// Whether events whose type the template makes may have one of these types.
+bool may_make_any(const Template& type, const std::set<std::string, std::less<>>& types);
+
+/// The types that the template makes, for messages: `the type "order.placed"`.
+std::string described_types(const Template& type);
+
 }  // namespace millrace

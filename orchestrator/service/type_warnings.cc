@@ -1,41 +1,22 @@
 #include "orchestrator/service/type_warnings.h"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "base/excerpt.h"
+#include "orchestrator/definition/made_types.h"
 
 namespace millrace {
-namespace {
-
-/// The type as the settings have it, for messages.
-std::string shown_type(const Template& type) {
-  if (!type.is_constant()) return "the types that this jq query makes";
-  return fmt::format("the type \"{}\"", excerpt(type.assemble({}).string()));
-}
-
-bool is_awaited(const Template& type, const NamespaceTypes& types) {
-  MadeTypes made;
-  made.add(type);
-  return std::any_of(types.awaited.begin(), types.awaited.end(),
-                     [&](const std::string& awaited) { return made.may_make(awaited); });
-}
-
-}  // namespace
 
 Json type_warnings(std::span<const PlacedMapping> mappings, const NamespaceTypes& types) {
   Json warnings = Json::array();
   for (const PlacedMapping& one : mappings) {
-    if (is_awaited(one.mapping.type, types)) continue;
+    if (may_make_any(one.mapping.type, types.awaited)) continue;
     warnings.push_back(
         {{"path", one.where + ".type"},
          {"message", fmt::format("no workflow of the namespace starts on {}, or waits for such "
                                  "events; correct the type, or apply the workflow",
-                                 shown_type(one.mapping.type))}});
+                                 described_types(one.mapping.type))}});
   }
   return warnings;
 }

@@ -138,6 +138,37 @@ TEST_F(InboundFiles, NameThePositionOfTheirMistakesAndOfThoseThatTheServerFinds)
   EXPECT_EQ(run({"lint", none}).code, 0);
 }
 
+TEST_F(InboundFiles, AreLintedTogetherWithTheWorkflowsOfTheirFolder) {
+  const std::string order = file("order.yaml",
+                                 "id: order\nstart: {type: event, event: {type: order.placed}}\n"
+                                 "states: [{id: a, type: noop}]\n");
+  const auto inbound_file = [&](const std::string& type) {
+    return file("inbound.yaml",
+                "sources:\n  orders:\n    stream: ORDERS\n    mapping: {type: " + type + "}\n");
+  };
+  const std::string inbound = inbound_file("order.placed");
+  EXPECT_EQ(run({"lint", "--strict", folder()}).out, "");
+  inbound_file("order.placd");
+  const CommandOutput lint = run({"lint", folder()});
+  EXPECT_EQ(lint.code, 0) << lint.err;
+  EXPECT_EQ(lint.out,
+            order +
+                ":2:36: warning: start.event.type: no source, inbound webhook or workflow of these "
+                "files makes events of the type \"order.placed\"; correct the type, unless other "
+                "programs publish these events [lint.event_unknown]\n" +
+                inbound +
+                ":4:21: warning: sources.orders.mapping.type: no workflow of these files starts on "
+                "the type \"order.placd\", or waits for such events; correct the type, or add the "
+                "workflow [lint.event_unawaited]\n");
+  EXPECT_EQ(run({"lint", "--strict", inbound, order}).code, 7);
+  EXPECT_EQ(run({"lint", "--strict", order}).code, 0) << "nothing is known of other files";
+  EXPECT_EQ(run({"lint", "--strict", inbound}).code, 0);
+  const Json report = Json::parse(run({"lint", folder(), "-o", "json"}).out);
+  EXPECT_EQ(report["files"][1]["file"], inbound);
+  EXPECT_EQ(report["files"][1]["errors"][0]["code"], "lint.event_unawaited");
+  EXPECT_EQ(report["files"][1]["errors"][0]["line"], 4);
+}
+
 TEST_F(InboundFiles, AreNotAppliedToANamespaceThatDoesNotExist) {
   const CommandOutput applied =
       run({"-n", "nowhere", "workflow", "apply", file("inbound.yaml", kOrders)});
