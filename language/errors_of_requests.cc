@@ -216,6 +216,8 @@ constexpr ErrorEntry kRequestErrors[] = {
      "again after the seconds in `Retry-After`."},
     {"mapping.failed", 422, "A jq query of a mapping failed.",
      "Correct the query at the place in the mapping, or the message."},
+    {"mapping.form", 422, "The body of a request is a form that cannot be read.",
+     "Correct the field that the message names; the form has percent-encoded UTF-8."},
     {"mapping.invalid", 422, "What a mapping makes of a message is not a valid event.",
      "Correct the mapping at the place that the message names."},
     {"millrace.quota.eventsPerSecond", 429,

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "cloudevents/json_text.h"
+#include "orchestrator/mapping/form_body.h"
 
 namespace millrace {
 namespace {
@@ -81,13 +82,20 @@ MappingInput message_input(const NatsMessage& message, std::string_view stream, 
   return input;
 }
 
-MappingInput request_input(const Headers& headers,
-                           const std::map<std::string, std::string, std::less<>>& query,
-                           std::string_view body, std::string_view name, TimePoint time) {
+Result<MappingInput> request_input(const Headers& headers,
+                                   const std::map<std::string, std::string, std::less<>>& query,
+                                   std::string_view body, std::string_view name, TimePoint time) {
   Json parameters = Json::object();
   for (const auto& [key, value] : query) parameters[as_utf8(key)] = as_utf8(value);
   MappingInput input;
-  LazyJson data = take_data(body, input);
+  LazyJson data;
+  if (is_form(headers)) {
+    data = TRY(form_fields(body));
+    input.data = data.text();
+    input.content_type = "application/json";
+  } else {
+    data = take_data(body, input);
+  }
   input.json = LazyJson::of_members({{"headers", headers_json(headers)},
                                      {"query", std::move(parameters)},
                                      {"data", std::move(data)},

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/lazy_json.h"
+#include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/headers.h"
 #include "cloudevents/nats_binding.h"
@@ -19,7 +20,8 @@ namespace millrace {
 struct MappingInput {
   LazyJson json;  ///< the input of the jq programs, an object
   /// The data of the event without the setting `data`, and its content type: JSON as it was
-  /// received, other UTF-8 text as a JSON string, other bytes as they are; nullopt: there is none.
+  /// received, other UTF-8 text as a JSON string, other bytes as they are, a form as a JSON object;
+  /// nullopt: there is none.
   std::optional<std::string> data;
   std::optional<std::string> content_type;
 };
@@ -32,9 +34,10 @@ MappingInput message_input(const NatsMessage& message, std::string_view stream, 
                            TimePoint time);
 
 /// The input that an HTTP request gives: `{"headers", "query": {NAME: TEXT}, "data", "time",
-/// "hook": name}`, as above.
-MappingInput request_input(const Headers& headers,
-                           const std::map<std::string, std::string, std::less<>>& query,
-                           std::string_view body, std::string_view name, TimePoint time);
+/// "hook": name}`, as above; `data` of a form (is_form) are its fields, also for the event. Error
+/// `mapping.form`: that of form_fields().
+Result<MappingInput> request_input(const Headers& headers,
+                                   const std::map<std::string, std::string, std::less<>>& query,
+                                   std::string_view body, std::string_view name, TimePoint time);
 
 }  // namespace millrace

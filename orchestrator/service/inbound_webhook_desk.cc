@@ -30,15 +30,15 @@ constexpr Duration kBetweenRefusalLines = std::chrono::minutes(1);
 constexpr uint64_t kMappingLanes = uint64_t{1} << 62;
 
 /// The evaluation of the mapping for a request that is no CloudEvent.
-MappingRun mapping_run(const InboundWebhook& webhook, const InboundRequest& request,
-                       TimePoint now) {
+Result<MappingRun> mapping_run(const InboundWebhook& webhook, const InboundRequest& request,
+                               TimePoint now) {
   const SignatureSetting& verify = webhook.verify;
-  return {webhook.mapping,
-          request_input(without_credentials(verify, request.headers), request.query, request.body,
-                        request.name, now),
-          {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
-           .id = delivery_id(verify, request.headers, request.body),
-           .time = format_rfc3339(now)}};
+  const MappingInput input = TRY(request_input(without_credentials(verify, request.headers),
+                                               request.query, request.body, request.name, now));
+  return MappingRun(webhook.mapping, input,
+                    {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
+                     .id = delivery_id(verify, request.headers, request.body),
+                     .time = format_rfc3339(now)});
 }
 
 tl::unexpected<Error> no_jq_worker() {
@@ -227,7 +227,7 @@ Result<Event> InboundWebhookDesk::event_of(const InboundRequest& request,
                                            const Opened& opened) const {
   if (auto carried = carried_event(request.headers, request.body)) return *std::move(carried);
   const TimePoint now = parts_.clock.now();
-  MappingRun run = mapping_run(opened.webhook, request, now);
+  MappingRun run = TRY(mapping_run(opened.webhook, request, now));
   if (!run.queries().empty() && !parts_.evaluate) return no_jq_worker();
   const auto made = std::make_shared<std::promise<Result<Event>>>();
   std::future<Result<Event>> event = made->get_future();
@@ -270,10 +270,11 @@ void InboundWebhookDesk::accept(const InboundRequest& request, const Opened& ope
     return gate_->publish(request.ns, **std::move(carried), done);
   }
   const TimePoint now = parts_.clock.now();
-  MappingRun run = mapping_run(opened.webhook, request, now);
-  if (!run.queries().empty() && !parts_.evaluate) return done(no_jq_worker());
+  Result<MappingRun> run = mapping_run(opened.webhook, request, now);
+  if (!run) return done(tl::unexpected(std::move(run).error()));
+  if (!run->queries().empty() && !parts_.evaluate) return done(no_jq_worker());
   const auto number = static_cast<uint64_t>(opened.ns);
-  map_event(std::move(run), {.now = now, .lane = kMappingLanes | number, .space = number},
+  map_event(*std::move(run), {.now = now, .lane = kMappingLanes | number, .space = number},
             parts_.evaluate, [gate = gate_, ns = request.ns, done](Result<Event> event) {
               if (!event) return done(tl::unexpected(std::move(event).error()));
               gate->publish(ns, *std::move(event), done);

@@ -132,7 +132,7 @@ class Service : public StoreReads {
   /// publish_events() does; a CloudEvent stays what it is. `done` is called when the broker has
   /// acknowledged the event, also if it is a duplicate. Errors: `hooks.refused` (the message says
   /// nothing about the reason), `hooks.paused` (only if the signature is valid), `mapping.failed`,
-  /// `mapping.invalid`, `event.*`, `jq.unavailable`, and those of publish_events().
+  /// `mapping.form`, `mapping.invalid`, `event.*`, `jq.unavailable`, and those of publish_events().
   virtual void receive(const InboundRequest& request,
                        std::function<void(Result<InboundAnswer>)> done) = 0;
 

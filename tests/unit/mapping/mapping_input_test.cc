@@ -20,10 +20,38 @@ TEST(MappingInput, HasThePartsOfAMessage) {
 
 TEST(MappingInput, HasThePartsOfARequest) {
   const MappingInput input =
-      request_input({{"X-GitHub-Event", "push"}}, {{"tenant", "a"}}, R"({"n": 1})", "git", kTime);
+      request_input({{"X-GitHub-Event", "push"}}, {{"tenant", "a"}}, R"({"n": 1})", "git", kTime)
+          .value();
   EXPECT_EQ(input.json.value(), *parse_json(R"({
       "headers": {"x-github-event": "push"}, "query": {"tenant": "a"}, "data": {"n": 1},
       "time": "2026-01-02T03:04:05.000Z", "hook": "git"})"));
+}
+
+TEST(MappingInput, HasTheFieldsOfAForm) {
+  const Headers headers = {{"content-type", "application/x-www-form-urlencoded; charset=utf-8"}};
+  const auto input = request_input(headers, {}, "text=to+me&to=a&to=b", "chat", kTime);
+  ASSERT_TRUE(input) << input.error().message;
+  EXPECT_EQ(input->json.value()["data"], (Json{{"text", "to me"}, {"to", {"a", "b"}}}));
+  EXPECT_EQ(input->data, R"({"text":"to me","to":["a","b"]})");
+  EXPECT_EQ(input->content_type, "application/json");
+  const auto empty = request_input(headers, {}, "", "chat", kTime);
+  ASSERT_TRUE(empty) << empty.error().message;
+  EXPECT_EQ(empty->data, "{}");
+  const auto wrong = request_input(headers, {}, "text=100%", "chat", kTime);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, "mapping.form");
+  const auto text = request_input({}, {}, "text=100%", "chat", kTime);
+  ASSERT_TRUE(text) << "without the content type it is a text";
+  EXPECT_EQ(text->json.value()["data"], "text=100%");
+}
+
+TEST(MappingInput, HasTheTextOfAMessageWithTheContentTypeOfAForm) {
+  const MappingInput input =
+      message_input({.subject = "a",
+                     .headers = {{"Content-Type", "application/x-www-form-urlencoded"}},
+                     .data = "a=b"},
+                    "S", 1, kTime);
+  EXPECT_EQ(input.json.value()["data"], "a=b") << "forms are sent over HTTP";
 }
 
 /// What becomes of the bytes of a message.
@@ -63,7 +91,7 @@ TEST(MappingInput, KeepsJsonAndTextAndEncodesOtherBytes) {
 
 TEST(MappingInput, IsJsonWhateverBytesHeadersAndParametersHave) {
   const MappingInput request =
-      request_input({{"x", "\xff"}}, {{"\xfe", "\xff"}}, "\xff", "a", kTime);
+      request_input({{"x", "\xff"}}, {{"\xfe", "\xff"}}, "\xff", "a", kTime).value();
   EXPECT_TRUE(is_json(request.json.text()));
   EXPECT_EQ(request.json.value()["headers"]["x"], "\xef\xbf\xbd");
   const MappingInput message =

@@ -328,6 +328,11 @@ TEST_F(InboundWebhooksTest, TryARequestWithoutAnEffect) {
   const Json challenge = tried(chat(R"({"type": "url_verification", "challenge": "abc"})"));
   EXPECT_EQ(challenge["challenge"], "abc");
   EXPECT_FALSE(challenge.contains("would"));
+  InboundRequest form = push("a=1&a=2");
+  form.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
+  EXPECT_EQ(tried(form)["event"]["data"], (Json{{"a", {"1", "2"}}}));
+  form.body = "a=%";
+  EXPECT_EQ(tried(form)["error"]["code"], "mapping.form");
   InboundRequest slow = push(R"({"kind": "PAID"})");
   slow.name = "slow";
   EXPECT_EQ(tried(slow)["error"]["code"], "jq.unavailable");
@@ -369,6 +374,26 @@ TEST_F(InboundWebhooksTest, AnswerAnErrorOfTheMappingOrOfTheBroker) {
   send(push());
   publisher.waiting[0](fail("broker.timeout", "no answer"));
   EXPECT_THAT(answers, ElementsAre("mapping.invalid", "broker.timeout"));
+}
+
+TEST_F(InboundWebhooksTest, MapTheFieldsOfAFormWhoseSignatureIsOverItsBytes) {
+  const auto form = [&](const std::string& body) {
+    InboundRequest request = chat(body);
+    request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
+    return request;
+  };
+  send(form("command=%2Fweather&text=94070+now"));
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  EXPECT_EQ(payload(event()), (Json{{"command", "/weather"}, {"text", "94070 now"}}));
+  InboundRequest changed = form("command=%2Fweather&text=94070+now");
+  changed.body = "command=%2fweather&text=94070+now";  // the same fields, and other bytes
+  send(changed);
+  send(form("text=100%"));
+  EXPECT_THAT(answers, ElementsAre("hooks.refused", "mapping.form"));
+  EXPECT_THAT(publisher.messages, SizeIs(1));
+  const Json counted = service->inbound_webhook("default", "chat").value();
+  EXPECT_EQ(counted["unmapped"], 1);
+  EXPECT_THAT(counted["lastError"]["msg"].get<std::string>(), HasSubstr("field 1 has a `%`"));
 }
 
 TEST_F(InboundWebhooksTest, LeaveACloudEventAsItIs) {
