@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "broker/json_fields.h"
 #include "broker/kept_consumers.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
+#include "broker/refused_subject.h"
 #include "broker/source_streams.h"
 #include "broker/stored_message.h"
 #include "broker/streams.h"
@@ -24,6 +27,9 @@ using std::chrono::steady_clock;
 /// How many bytes of messages one read returns, besides those of its last message.
 constexpr size_t kMostReadBytes = size_t{4} << 20;
 
+/// How many bytes of the subject of a missing right an error shows. nats.c keeps no more of one.
+constexpr size_t kMostShownRight = 256;
+
 PullSettings origin_pull() { return {.requests = 2, .batch = 256}; }
 
 tl::unexpected<Error> no_origin_stream(const std::string& stream) {
@@ -33,15 +39,73 @@ tl::unexpected<Error> no_origin_stream(const std::string& stream) {
                           stream));
 }
 
-/// Renames the error of a stream that the broker does not have.
-Error of_stream(const std::string& stream, Error error) {
-  return error.code == "broker.not_found" ? no_origin_stream(stream).value() : std::move(error);
+Error no_right_to(const std::string& subject) {
+  return {
+      "source.not_permitted",
+      fmt::format("the NATS server does not permit millrace to publish \"{}\", which the source "
+                  "needs; give the user of millrace the rights for sources (docs/nats.md)",
+                  excerpt(subject, kMostShownRight))};
 }
+
+/// Names the cause of an error, if a right is missing: the NATS server reports it, and does not
+/// answer the request.
+Error with_cause(const Connection& connection, Error error) {
+  if (error.code != "broker.timeout") return error;
+  const auto refused = refused_subject(connection.last_complaint());
+  // The message has the report only if that is about the request.
+  if (!refused || error.message.find(fmt::format("\"{}\"", *refused)) == std::string::npos) {
+    return error;
+  }
+  return no_right_to(*refused);
+}
+
+/// The same, and renames the error of a stream that the broker does not have.
+Error of_stream(const Connection& connection, const std::string& stream, Error error) {
+  if (error.code == "broker.not_found") return no_origin_stream(stream).value();
+  return with_cause(connection, std::move(error));
+}
+
+/// The subject of a message of a reader that the NATS server has refused, because millrace lacks
+/// the right to publish it: a request for messages, or an acknowledgement. Neither gets an answer.
+class RefusedSubject {
+ public:
+  /// `part`: what all subjects of the reader have.
+  RefusedSubject(Connection& connection, std::string part)
+      : connection_(connection),
+        part_(std::move(part)),
+        watch_(connection.watch_refusals([this](const std::string& subject) { note(subject); })) {}
+  ~RefusedSubject() { connection_.unwatch(watch_); }
+  RefusedSubject(const RefusedSubject&) = delete;
+  RefusedSubject& operator=(const RefusedSubject&) = delete;
+
+  /// Error `source.not_permitted`: a message was refused.
+  Status check() const {
+    const std::lock_guard lock(mutex_);
+    if (subject_.empty()) return {};
+    return tl::unexpected(no_right_to(subject_));
+  }
+
+ private:
+  void note(const std::string& subject) {
+    if (subject.find(part_) == std::string::npos) return;
+    const std::lock_guard lock(mutex_);
+    subject_ = subject;
+  }
+
+  Connection& connection_;
+  const std::string part_;
+  mutable std::mutex mutex_;
+  std::string subject_;   ///< guarded by mutex_
+  const uint64_t watch_;  ///< the last member: the watcher uses those above
+};
 
 class JetStreamOriginReader final : public OriginReader {
  public:
   JetStreamOriginReader(Connection& connection, OriginWish wish)
-      : connection_(connection), wish_(std::move(wish)), position_(wish_.after) {}
+      : connection_(connection),
+        wish_(std::move(wish)),
+        refused_(connection, fmt::format(".{}.{}", wish_.stream, wish_.consumer)),
+        position_(wish_.after) {}
 
   Status open() {
     consumer_ =
@@ -70,6 +134,7 @@ class JetStreamOriginReader final : public OriginReader {
 
   Connection& connection_;
   const OriginWish wish_;
+  const RefusedSubject refused_;
   const PullSettings pull_ = origin_pull();
   std::unique_ptr<PullConsumer> consumer_;
   uint64_t position_;               ///< the sequence that was read last
@@ -79,6 +144,7 @@ class JetStreamOriginReader final : public OriginReader {
 };
 
 Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Duration at_most) {
+  TRY(refused_.check());
   spent_.clear();
   std::vector<OriginMessage> messages;
   size_t bytes = 0;
@@ -98,6 +164,7 @@ Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Dura
       break;
     }
   }
+  if (messages.empty()) TRY(refused_.check());
   return messages;
 }
 
@@ -217,7 +284,7 @@ Result<OriginState> JetStreamOrigins::find(const std::string& stream) {
                             stream));
   }
   const Result<Json> answer = connection_.api("STREAM.INFO." + stream, Json::object());
-  if (!answer) return tl::unexpected(of_stream(stream, answer.error()));
+  if (!answer) return tl::unexpected(of_stream(connection_, stream, answer.error()));
   return read_origin_state(*answer);
 }
 
@@ -226,7 +293,7 @@ Result<std::optional<TimePoint>> JetStreamOrigins::stamp_of(const std::string& s
   const Result<StoredMessage> stored = fetch_stored(connection_, stream, {{"seq", sequence}});
   if (stored) return std::optional(broker_time(stored->stamped));
   if (stored.error().code == "broker.not_found") return std::optional<TimePoint>();
-  return tl::unexpected(stored.error());
+  return tl::unexpected(with_cause(connection_, stored.error()));
 }
 
 Result<uint64_t> JetStreamOrigins::sequence_before(const std::string& stream, TimePoint time) {
@@ -236,14 +303,14 @@ Result<uint64_t> JetStreamOrigins::sequence_before(const std::string& stream, Ti
   const auto consumer =
       PullConsumer::open_range(connection_, {.name = stream, .subjects = ">"}, whole,
                                {.sequence = 1, .since = time, .loss = {}}, true, pull);
-  if (!consumer) return tl::unexpected(of_stream(stream, consumer.error()));
+  if (!consumer) return tl::unexpected(of_stream(connection_, stream, consumer.error()));
   return (*consumer)->start().sequence;
 }
 
 Result<std::unique_ptr<OriginReader>> JetStreamOrigins::open(const OriginWish& wish) {
   auto reader = std::make_unique<JetStreamOriginReader>(connection_, wish);
   const Status opened = reader->open();
-  if (!opened) return tl::unexpected(of_stream(wish.stream, opened.error()));
+  if (!opened) return tl::unexpected(of_stream(connection_, wish.stream, opened.error()));
   return std::unique_ptr<OriginReader>(std::move(reader));
 }
 
@@ -268,17 +335,21 @@ Result<OriginState> JetStreamOrigins::find_source_stream(std::string_view ns,
                             "is applied",
                             source_stream_name(ns, source)));
   }
-  if (!found) return tl::unexpected(found.error());
+  if (!found) return tl::unexpected(with_cause(connection_, found.error()));
   return read_origin_state(*found);
 }
 
 Result<OriginState> JetStreamOrigins::ensure_source_stream(const SourceStream& wanted) {
   TRY(check_source_stream(options_, inbox_prefix_, wanted));
-  return read_origin_state(TRY(millrace::ensure_source_stream(connection_, options_, wanted)));
+  const auto made = millrace::ensure_source_stream(connection_, options_, wanted);
+  if (!made) return tl::unexpected(with_cause(connection_, made.error()));
+  return read_origin_state(*made);
 }
 
 Status JetStreamOrigins::remove_source_stream(std::string_view ns, std::string_view source) {
-  return millrace::remove_source_stream(connection_, options_.prefix, ns, source);
+  const Status removed = millrace::remove_source_stream(connection_, options_.prefix, ns, source);
+  if (!removed) return tl::unexpected(with_cause(connection_, removed.error()));
+  return {};
 }
 
 }  // namespace millrace

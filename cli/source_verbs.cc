@@ -32,9 +32,16 @@ Ended list_sources(Session& session) {
   const Reply reply = TRY(session.client.send(call));
   session.output.list(
       reply.body,
-      {field("SOURCE", "name"), field("STREAM", "stream"), field("POSITION", "position"),
-       field("LAG", "lag"), field("EVENTS", "events"), field("REFUSED", "refused"),
-       flag("READING", "reading"), flag("PAUSED", "paused")},
+      {field("SOURCE", "name"),
+       field("STREAM", "stream"),
+       field("POSITION", "position"),
+       field("LAG", "lag"),
+       field("EVENTS", "events"),
+       field("REFUSED", "refused"),
+       flag("READING", "reading"),
+       flag("PAUSED", "paused"),
+       {"WAITS",
+        [](const Json& item) { return item.value("waits", Json::object()).value("code", "-"); }}},
       "name");
   if (reply.body.at("items").empty()) explain_empty_list(session, call, "sources");
   return ExitCode::kOk;
@@ -95,7 +102,8 @@ void add_source_verbs(CommandLine& commands) {
       .option("--settings", applied.settings, "Settings of the source (docs/sources.md)",
               "JSON|@FILE|-")
       .required();
-  source.asking("list", "Lists the sources, and how far each has read its stream",
+  source.asking("list",
+                "Lists the sources, how far each has read its stream, and why it reads nothing",
                 "millrace source list", list_sources);
   auto [describe, described] = source.asking<std::string>(
       "describe", "Shows a source, and why it reads nothing if it reads nothing",

@@ -47,8 +47,8 @@ void add_source_routes(Router& router, Service& service) {
        .answer = "SourceApplied",
        .further_answers = {{201, "SourceApplied"}},
        .errors = {"namespace.not_found", "json.", "settings.invalid", "jq.unavailable",
-                  "source.consumers_left", "source.no_stream", "source.own_stream",
-                  "source.own_subjects", "source.overlap", "source.retention",
+                  "source.consumers_left", "source.no_stream", "source.not_permitted",
+                  "source.own_stream", "source.own_subjects", "source.overlap", "source.retention",
                   "source.stream_taken", "source.too_many", "millrace.quota.", "broker."},
        .max_body = kMaxSourceBytes,
        .lane = Lane::kBroker,
@@ -85,33 +85,33 @@ void add_source_routes(Router& router, Service& service) {
                   return pause_source(service, exchange, paused);
                 }});
   }
-  router.add(
-      {.method = "POST",
-       .path = "/v1/ns/{ns}/sources/{source}/try",
-       .operation = "trySource",
-       .summary = "Says what the newest messages would become and do; nothing is published.",
-       .body = "SourceSettings",
-       .may_lack_body = true,
-       .answer = "SourceTried",
-       .errors = {"namespace.not_found", "json.", "settings.invalid", "jq.unavailable",
-                  "source.unsupported", "source.not_found", "source.no_stream", "source.own_stream",
-                  "source.retention", "source.stream_taken", "source.filters", "broker."},
-       .max_body = kMaxSourceBytes,
-       .lane = Lane::kBroker,
-       .handler = reading([&service](const Request& request) -> Result<Json> {
-         const std::string ns = TRY(namespace_of(request));
-         const std::string name = TRY(source_name_of(request));
-         std::optional<Json> settings;
-         if (!request.body.empty()) settings = TRY(parse_json(request.body));
-         return service.source_desk().try_messages(ns, name, settings);
-       })});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/sources/{source}/try",
+              .operation = "trySource",
+              .summary = "Says what the newest messages would become and do; nothing is published.",
+              .body = "SourceSettings",
+              .may_lack_body = true,
+              .answer = "SourceTried",
+              .errors = {"namespace.not_found", "json.", "settings.invalid", "jq.unavailable",
+                         "source.unsupported", "source.not_found", "source.no_stream",
+                         "source.not_permitted", "source.own_stream", "source.retention",
+                         "source.stream_taken", "source.filters", "broker."},
+              .max_body = kMaxSourceBytes,
+              .lane = Lane::kBroker,
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const std::string ns = TRY(namespace_of(request));
+                const std::string name = TRY(source_name_of(request));
+                std::optional<Json> settings;
+                if (!request.body.empty()) settings = TRY(parse_json(request.body));
+                return service.source_desk().try_messages(ns, name, settings);
+              })});
   router.add(
       {.method = "DELETE",
        .path = "/v1/ns/{ns}/sources/{source}",
        .operation = "deleteSource",
        .summary = "Deletes a source; its stream stays, unless millrace made it for the source.",
        .answer = "SourceDeleted",
-       .errors = {"namespace.not_found", "source.not_found", "broker."},
+       .errors = {"namespace.not_found", "source.not_found", "source.not_permitted", "broker."},
        .lane = Lane::kBroker,
        .handler = [&service](const auto& exchange) { return remove_source(service, exchange); }});
 }

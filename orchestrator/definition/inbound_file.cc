@@ -58,7 +58,8 @@ bool names_a_place(std::string_view code) {
 
 /// The member of a source's settings that an error of that code is about; empty: none of them.
 std::string_view member_of(std::string_view code) {
-  constexpr std::array kStreamCodes = {"source.no_stream", "source.own_stream", "source.retention"};
+  constexpr std::array kStreamCodes = {"source.no_stream", "source.not_permitted",
+                                       "source.own_stream", "source.retention"};
   constexpr std::array kSubjectsCodes = {"source.overlap", "source.own_subjects"};
   const auto is_code = [&](std::string_view one) { return one == code; };
   if (std::any_of(kStreamCodes.begin(), kStreamCodes.end(), is_code)) return "stream";

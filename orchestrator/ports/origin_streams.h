@@ -79,7 +79,8 @@ class OriginReader {
   virtual ~OriginReader() = default;
   /// The next messages, at most `most`; empty: none came within `at_most`. After an error the
   /// reader returns no more messages. Errors: `source.interrupted` (messages between the broker and
-  /// this process were lost, or the consumer is gone), and those of OriginStreams.
+  /// this process were lost, or the consumer is gone), `source.not_permitted` also for the
+  /// acknowledgements of acknowledge(), and those of OriginStreams.
   virtual Result<std::vector<OriginMessage>> read(size_t most, Duration at_most) = 0;
   /// Acknowledges messages by their replies, without waiting for the broker. A message whose
   /// acknowledgement is lost is read again by a later reader.
@@ -88,7 +89,8 @@ class OriginReader {
 
 /// Any thread, several at a time. Each call waits for the broker for some seconds at most. Errors:
 /// `source.no_stream`, `source.own_stream` (the stream is one of millrace itself),
-/// `broker.unreachable`, `broker.timeout`, `broker.refused`, `broker.protocol`.
+/// `source.not_permitted` (millrace lacks a right that the message names), `broker.unreachable`,
+/// `broker.timeout`, `broker.refused`, `broker.protocol`.
 class OriginStreams {
  public:
   virtual ~OriginStreams() = default;
