@@ -168,10 +168,11 @@ struct BacklogKind {
   const char* name;  ///< of the source
   std::string_view label;
   std::string_view further;  ///< settings, as of apply_source()
+  bool has_aim;              ///< the p99 of the lifecycles beside it is to be as alone
 };
 constexpr BacklogKind kBacklogKinds[] = {
-    {"steady", "with the default rate", ""},
-    {"fast", "as fast as it can", R"(, "rate": 100000)"},
+    {"steady", "with the default rate", "", true},
+    {"fast", "as fast as it can", R"(, "rate": 100000)", false},
 };
 
 /// Reads the lag of a source every few seconds, beginning with a known one.
@@ -281,8 +282,9 @@ class SourceBacklog {
         in_words(*without), fmt::format("{} lifecycles", alone.lifecycles.size()));
     row(fmt::format("  beside a source with {} waiting messages, {}", plan_.waiting, kind.label),
         in_words(*with),
-        fmt::format("{} lifecycles; p99 / p99 alone: {:.2f}{}", beside.lifecycles.size(),
+        fmt::format("{} lifecycles; p99 / p99 alone: {:.2f}{}{}", beside.lifecycles.size(),
                     with->p99 / without->p99,
+                    kind.has_aim ? ", " + aim_verdict(*with, without->p99) : "",
                     beside.unfinished == 0
                         ? ""
                         : fmt::format("; {} lifecycles did not end", beside.unfinished)));

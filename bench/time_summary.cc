@@ -22,4 +22,8 @@ std::string beside_aim(const TimeSummary& summary, double aim_ms) {
                      summary.p99 <= aim_ms ? "kept" : "missed");
 }
 
+std::string aim_verdict(const TimeSummary& summary, double aim_ms) {
+  return fmt::format("{} the aim of {:.2f} ms", summary.p99 <= aim_ms ? "within" : "above", aim_ms);
+}
+
 }  // namespace millrace

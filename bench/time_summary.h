@@ -22,4 +22,8 @@ std::optional<TimeSummary> summarize(std::vector<double> times);
 /// whether the aim is kept: `50 ms: 0.84, kept`.
 std::string beside_aim(const TimeSummary& summary, double aim_ms);
 
+/// Whether the 99th percentile keeps an aim in milliseconds that is itself a measured figure, with
+/// two decimals: `within the aim of 5.09 ms`, `above the aim of 5.09 ms`.
+std::string aim_verdict(const TimeSummary& summary, double aim_ms);
+
 }  // namespace millrace

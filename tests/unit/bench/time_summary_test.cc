@@ -42,5 +42,13 @@ TEST(TimeSummary, IsComparedWithAnAim) {
   EXPECT_EQ(beside_aim({.p50 = 1, .p99 = 51, .longest = 90}, 50), "50 ms: 1.02, missed");
 }
 
+TEST(TimeSummary, IsComparedWithAnAimThatWasMeasured) {
+  EXPECT_EQ(aim_verdict({.p50 = 1, .p99 = 5.08, .longest = 90}, 5.094),
+            "within the aim of 5.09 ms");
+  EXPECT_EQ(aim_verdict({.p50 = 1, .p99 = 5.094, .longest = 90}, 5.094),
+            "within the aim of 5.09 ms");
+  EXPECT_EQ(aim_verdict({.p50 = 1, .p99 = 6.12, .longest = 90}, 5.094), "above the aim of 5.09 ms");
+}
+
 }  // namespace
 }  // namespace millrace
