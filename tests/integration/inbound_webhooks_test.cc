@@ -22,6 +22,13 @@ constexpr const char* kSignature =
 /// The same with the secret `old-secret`.
 constexpr const char* kOldSignature =
     "e7866b7cc76899b8243c7a99c9c10ddf8f35737cb577b1402b06cdd4cda865bc";
+constexpr const char* kForm = "id=evt_f&type=PAID&note=100%25";
+/// Of kForm, and of a form that is not valid, with the secret `new-secret`.
+constexpr const char* kFormSignature =
+    "0a4e683c895c42cd4c52ddc4d9fd0cedf06a487c974de75eb7fc8b55bfb77e29";
+constexpr const char* kWrongForm = "type=PAID&note=100%";
+constexpr const char* kWrongFormSignature =
+    "a9ed4977079594f169136d7cc7ea08aed9d2e58a4663d0a7f6ef046d15399783";
 /// A mapping that a jq worker evaluates.
 constexpr const char* kSettings = R"j({"hooks": {"pay": {
     "verify": {"form": "github", "secrets": ["new", "old"]},
@@ -61,6 +68,22 @@ TEST_F(InboundWebhooksProgram, StartOneInstanceForEachDeliveryAlsoAcrossAKill) {
                 .status,
             202);
   ASSERT_TRUE(millrace_.has_instances("workflow=paid&status=complete", 2));
+}
+
+TEST_F(InboundWebhooksProgram, MapTheFieldsOfAForm) {
+  const auto send_form = [&](const char* signature, const char* form) {
+    return millrace_.ask("POST", "hooks/pay", form,
+                         {{"X-Hub-Signature-256", std::string("sha256=") + signature},
+                          {"Content-Type", "application/x-www-form-urlencoded"}});
+  };
+  const HttpReply first = send_form(kFormSignature, kForm);
+  ASSERT_EQ(first.status, 202) << first.body;
+  EXPECT_EQ(first.json(), (Json{{"id", "evt_f"}}));
+  ASSERT_TRUE(millrace_.has_instances("workflow=paid&status=complete", 1));
+  const HttpReply wrong = send_form(kWrongFormSignature, kWrongForm);
+  EXPECT_EQ(wrong.status, 422) << wrong.body;
+  EXPECT_EQ(wrong.code(), "mapping.form");
+  EXPECT_EQ(millrace_.get("hooks/pay")["unmapped"], 1);
 }
 
 TEST_F(InboundWebhooksProgram, RefuseForgedRequestsInOneWayAndStartNothing) {
