@@ -3,9 +3,10 @@
 // headers, an empty line, and the data (headed_input.h). What the fast lane cannot evaluate has
 // fixed results. Each event that is made is valid, and a message that is an event already stays
 // what it is. The data is also read as a form, whose fields are the same when they are encoded
-// again. Covers: orchestrator/mapping/mapping_input.cc orchestrator/mapping/mapped_event.cc Covers:
-// orchestrator/mapping/form_body.cc Covers: orchestrator/mapping/carried_event.cc
-// orchestrator/definition/event_mapping.cc
+// again.
+// Covers: orchestrator/mapping/mapping_input.cc orchestrator/mapping/mapped_event.cc
+// Covers: orchestrator/mapping/form_body.cc
+// Covers: orchestrator/mapping/carried_event.cc orchestrator/definition/event_mapping.cc
 #include <array>
 #include <chrono>
 #include <optional>

@@ -4,7 +4,7 @@
 // Covers: orchestrator/definition/inbound_file.cc orchestrator/definition/source_settings.cc
 // Covers: orchestrator/definition/inbound_webhooks.cc orchestrator/definition/event_mapping.cc
 // Covers: orchestrator/definition/signature_setting.cc orchestrator/definition/inbound_types.cc
-// Covers: orchestrator/definition/made_types.cc
+// Covers: orchestrator/definition/made_types.cc orchestrator/definition/file_types.cc
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,6 +17,7 @@
 #include "cloudevents/headers.h"
 #include "cloudevents/subject.h"
 #include "language/document.h"
+#include "orchestrator/definition/file_types.h"
 #include "orchestrator/definition/inbound_file.h"
 #include "orchestrator/definition/inbound_types.h"
 #include "orchestrator/definition/inbound_webhooks.h"
@@ -255,6 +256,24 @@ void check_types_of_entries(const std::vector<InboundEntry>& entries) {
   CHECK(kept.sorted().size() == (is_made ? 0U : 1U), "{} findings are kept", kept.sorted().size());
 }
 
+/// The lint of the file together with a workflow has findings within the file, and none about a
+/// type that the file makes.
+void check_lint_with_workflow(const InboundFile& file, std::string_view text) {
+  FileTypes types;
+  types.add_inbound(file);
+  types.add_definition(kListensForOrders, {});
+  Findings of_file;
+  types.lint_inbound(file, of_file);
+  check_findings(of_file, text);
+  CHECK(of_file.sorted().size() <= file.entries.size(), "more findings than entries");
+  Findings of_workflow;
+  types.lint_definition(kListensForOrders, of_workflow);
+  check_findings(of_workflow, kListensForOrders);
+  MadeTypes made;
+  add_made_types(file.entries, made);
+  CHECK(of_workflow.sorted().empty() || !made.may_make(kHeardType), "the type is made");
+}
+
 /// The entries, written as JSON, are the same.
 void check_file_as_json(const std::vector<InboundEntry>& entries) {
   Json json{{"sources", Json::object()}, {"hooks", Json::object()}};
@@ -284,6 +303,7 @@ void check_file(std::string_view text) {
   CHECK(!file.findings.has_errors() || file.entries.empty(), "a file with errors has entries");
   for (const InboundEntry& entry : file.entries) check_entry_of_file(entry, text);
   check_types_of_entries(file.entries);
+  check_lint_with_workflow(file, text);
   check_file_as_json(file.entries);
 }
 
