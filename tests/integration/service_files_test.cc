@@ -60,6 +60,52 @@ states:
     ASSERT_EQ(put.status, 200) << put.body;
   }
 
+  /// A NATS service; the test answers its requests.
+  std::unique_ptr<RawNatsClient> serve_nats() {
+    const char* const settings = R"({"services": {"paint": {"request": "shop.paint"}}})";
+    EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings).status, 200);
+    auto service = std::make_unique<RawNatsClient>(nats_.port());
+    service->subscribe("shop.paint");
+    return service;
+  }
+  static FilesOfCall files_of(const RawNatsClient::Message& request) {
+    const auto header = [&](std::string_view name) {
+      const size_t at = request.headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
+      return request.headers.substr(at, request.headers.find("\r\n", at) - at);
+    };
+    return {header("Millrace-Files"), header("Millrace-Key")};
+  }
+
+  // 64 MiB, in variables of 4 MiB each.
+
+  static constexpr size_t kLargeFiles = 16;
+  static std::string large_bytes(size_t i) {
+    return std::string(size_t{4} << 20, static_cast<char>('a' + i));
+  }
+  void apply_large() {
+    std::string list;
+    for (size_t i = 0; i < kLargeFiles; ++i) {
+      list += fmt::format("{}{{key: in-{}, scope: workflow}}", i == 0 ? "[" : ", ", i);
+    }
+    apply(list + "]");
+    for (size_t i = 0; i < kLargeFiles; ++i) {
+      set_variable(fmt::format("in-{}", i), large_bytes(i));
+    }
+  }
+  /// What the service does: each file that it reads is one that it writes.
+  static void copy_large(const FilesOfCall& files) {
+    for (size_t i = 0; i < kLargeFiles; ++i) {
+      const HttpReply got = files.get(fmt::format("in-{}", i));
+      EXPECT_EQ(got.status, 200) << i;
+      EXPECT_EQ(files.put(fmt::format("out/workflow/out-{}", i), got.body).status, 204) << i;
+    }
+  }
+  void expect_large_copies() {
+    for (size_t i = 0; i < kLargeFiles; ++i) {
+      EXPECT_TRUE(variable(fmt::format("out-{}", i)).body == large_bytes(i)) << i;
+    }
+  }
+
   static constexpr const char* kNote = "[{key: text, as: notes/one, scope: workflow}]";
 };
 
@@ -143,52 +189,47 @@ TEST_F(ServiceFiles, AreWrittenAgainAfterACrashOfMillrace) {
 }
 
 TEST_F(ServiceFiles, Carry64MiBToTheServiceAndBackToVariables) {
-  constexpr size_t kFiles = 16;
-  std::string list;
-  for (size_t i = 0; i < kFiles; ++i) {
-    list += fmt::format("{}{{key: in-{}, scope: workflow}}", i == 0 ? "[" : ", ", i);
-  }
-  apply(list + "]");
-  for (size_t i = 0; i < kFiles; ++i) {
-    set_variable(fmt::format("in-{}", i), std::string(size_t{4} << 20, static_cast<char>('a' + i)));
-  }
+  apply_large();
   const auto peer = serve([&](const FilesOfCall& files, HttpPeer::Connection&) {
-    for (size_t i = 0; i < kFiles; ++i) {
-      const HttpReply got = files.get(fmt::format("in-{}", i));
-      EXPECT_EQ(got.status, 200) << i;
-      EXPECT_EQ(files.put(fmt::format("out/workflow/out-{}", i), got.body).status, 204) << i;
-    }
+    copy_large(files);
     return true;
   });
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "done");
-  for (size_t i = 0; i < kFiles; ++i) {
-    EXPECT_TRUE(variable(fmt::format("out-{}", i)).body ==
-                std::string(size_t{4} << 20, static_cast<char>('a' + i)))
-        << i;
-  }
+  expect_large_copies();
 }
 
 TEST_F(ServiceFiles, AreReadAndWrittenByANatsServiceToo) {
-  millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"paint": {"request": "shop.paint"}}})");
-  RawNatsClient service(nats_.port());
-  service.subscribe("shop.paint");
+  const auto service = serve_nats();
   apply(kNote);
   set_variable("text", "hello");
   const std::string id = start();
-  const auto request = service.next();
+  const auto request = service->next();
   ASSERT_TRUE(request);
-  const auto header = [&](std::string_view name) {
-    const size_t at = request->headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
-    return request->headers.substr(at, request->headers.find("\r\n", at) - at);
-  };
-  const FilesOfCall files(header("Millrace-Files"), header("Millrace-Key"));
+  const FilesOfCall files = files_of(*request);
   EXPECT_EQ(files.get("notes/one").body, "hello");
   EXPECT_EQ(files.put("out/workflow/copy", "7").status, 204);
-  service.publish(request->reply, R"("done")");
-  service.flush();
+  service->publish(request->reply, R"("done")");
+  service->flush();
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "done");
   EXPECT_EQ(variable("copy").body, "7");
   EXPECT_EQ(files.get("notes/one").code(), "files.refused");
+}
+
+TEST_F(ServiceFiles, Carry64MiBToANatsServiceAndBackToVariables) {
+  const auto service = serve_nats();
+  apply_large();
+  const std::string id = start();
+  const auto request = service->next();
+  ASSERT_TRUE(request);
+  EXPECT_LT(request->data.size(), size_t{1} << 10) << "the files do not go over the broker";
+  const FilesOfCall files = files_of(*request);
+  copy_large(files);
+  EXPECT_EQ(files.put("out/workflow/more", "1").code(), "files.too_large");
+  service->publish(request->reply, R"("done")");
+  service->flush();
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "done");
+  expect_large_copies();
+  EXPECT_EQ(variable("more").status, 404);
 }
 
 TEST_F(ServiceFiles, AreWrittenUntilACallbackAnswersAnAcceptedCall) {
