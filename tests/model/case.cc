@@ -21,6 +21,15 @@ const Function* Definition::function(const std::string& id) const {
 
 // Text for a reader.
 
+std::string describe(const Callback& callback) {
+  const std::string by = callback.by_operator ? "an operator's " : "";
+  if (callback.is_heartbeat)
+    return by + "callback heartbeat" +
+           (callback.progress ? " with progress " + callback.progress->dump() : "");
+  if (callback.outcome.ok) return by + "callback complete with " + callback.outcome.result.dump();
+  return by + "callback fail with the error " + callback.outcome.code;
+}
+
 static std::string what_happens(const Step& s) {
   const std::string pick = "#" + std::to_string(s.pick);
   const std::string outcome =
@@ -50,6 +59,13 @@ static std::string what_happens(const Step& s) {
       return "answer taken task " + pick + outcome;
     case Step::Kind::kAnswerLate:
       return "answer task " + pick + ", which is over," + outcome;
+    case Step::Kind::kAccept:
+      return "accept task " + pick;
+    case Step::Kind::kCallBack:
+      return describe(s.callback) + " of open task " + pick;
+    case Step::Kind::kCallBackLate:
+      return (s.repeats ? "the same callback as before, or " : "") + describe(s.callback) +
+             " of task " + pick + ", which is over";
     case Step::Kind::kEvent:
       return "event " + s.outcome.result.dump();
     case Step::Kind::kCommand:

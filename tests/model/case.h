@@ -120,15 +120,18 @@ inline const char* const kEventType = "go";  // the event type of all waits
 // earlier steps are dropped.
 struct Step {
   enum class Kind {
-    kAdvance,      // moves the clock by `ms`
-    kAdvanceNear,  // to the moment of the `pick`-th stored deadline or wake-up, plus `ms` (-1, 0,
-                   // 1)
-    kTake,         // a worker takes the `pick`-th task that is not taken
-    kHeartbeat,    // a heartbeat of the `pick`-th task that is taken
-    kAnswer,       // the `pick`-th task that is taken ends with `outcome`
-    kAnswerLate,   // an answer `outcome` to the `pick`-th task that was taken and is over
-    kEvent,        // an event with `outcome.result` as its payload
-    kCommand,      // the command `verb`; a rerun starts in the `pick`-th state
+    kAdvance,       // moves the clock by `ms`
+    kAdvanceNear,   // to the moment of the `pick`-th stored deadline or wake-up, plus `ms` (-1, 0,
+                    // 1)
+    kTake,          // a worker takes the `pick`-th task that is not taken
+    kHeartbeat,     // a heartbeat of the `pick`-th task that is taken
+    kAnswer,        // the `pick`-th task that is taken ends with `outcome`
+    kAnswerLate,    // an answer `outcome` to the `pick`-th task that was taken and is over
+    kAccept,        // the service accepts the `pick`-th task that is not accepted
+    kCallBack,      // the callback `callback` about the `pick`-th open task
+    kCallBackLate,  // the same about the `pick`-th task that was taken and is over
+    kEvent,         // an event with `outcome.result` as its payload
+    kCommand,       // the command `verb`; a rerun starts in the `pick`-th state
     kKill,
     kStartProcess,
     kBrokerAway,
@@ -142,6 +145,9 @@ struct Step {
   // Whether the process is killed after the commit of this step, and started again at once. Not
   // used by the last four kinds.
   bool then_killed = false;
+  Callback callback = {};
+  // kCallBackLate: says what the callback has said that has ended the task, if there was one.
+  bool repeats = false;
 };
 
 struct Case {
@@ -151,6 +157,7 @@ struct Case {
   std::vector<Step> steps;
 };
 
+std::string describe(const Callback& callback);
 std::string describe(const Step& step);
 std::string describe(const Case& c);
 

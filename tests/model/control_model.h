@@ -3,9 +3,9 @@
 // The model holds one instance of one workflow. Time is a number. Whenever the model needs the due
 // actions, it computes them from stored times (`dues`), so it has no timers that could be
 // forgotten. The model is a Subject, so it can also replace the engine. control_model.cc has time,
-// runs and states; control_model_calls.cc the calls and their failures; control_model_commands.cc
-// events, commands, the process and the broker; control_model_undoing.cc the compensations;
-// control_model_observation.cc the observation.
+// runs and states; control_model_calls.cc the calls and their failures; control_model_callbacks.cc
+// accepted calls; control_model_commands.cc events, commands, the process and the broker;
+// control_model_undoing.cc the compensations; control_model_observation.cc the observation.
 #pragma once
 
 #include <deque>
@@ -63,6 +63,16 @@ enum class Fault {
   kCompletionKeepsNotes,
   kFailedStateIsNoted,   // a state whose error was caught notes its compensation
   kStateRetriesUndoing,  // the policy of the state also retries its compensation
+  // The faults from here on are about callbacks, see make_case_of_callbacks().
+  kStaleKeyCounts,         // a callback about an earlier attempt ends the present one
+  kRepetitionIsRefused,    // the repetition of the callback that has ended a task is refused
+  kOtherAnswerIsTaken,     // each callback about a task that one has ended is accepted
+  kOperatorAnswersAny,     // an operator answers a task that no service has accepted
+  kAcceptanceBeginsAnew,   // an acceptance begins the attempt of a taken task again
+  kAcceptedNeedsNoBeat,    // an accepted task has no heartbeat timeout
+  kCallBackIsNoHeartbeat,  // a heartbeat by a callback does not restart the heartbeat timeout
+  kProgressIsLost,         // the next attempt does not get the progress
+  kBareBeatDropsProgress,  // a heartbeat without progress removes it
   kLast,
 };
 
@@ -79,6 +89,8 @@ class Model : public Subject {
   void take(const std::string& handle) override;
   void heartbeat(const std::string& handle) override;
   void answer(const std::string& handle, const Outcome& outcome) override;
+  void accept(const std::string& handle) override;
+  Reply call_back(const std::string& handle, const Callback& callback) override;
   void send_event(const std::string& type, const Json& payload) override;
   Reply command(Verb verb, const std::string& state = {}) override;
   void kill() override;
@@ -99,6 +111,10 @@ class Model : public Subject {
   bool may_wait() const;
   std::optional<Ms> next_due();  // the time of the next due action
   std::vector<Ms> moments();     // all stored times, also those that a pause or the broker holds
+  // Whether the documents say how a callback about the task is answered now.
+  bool knows_reply(const std::string& handle) const;
+  // The callback that has ended the task; nullopt: none has.
+  std::optional<Outcome> given(const std::string& handle) const;
   // The reply to that command; nullopt: the documents leave the reply open.
   std::optional<Reply> would(Verb verb, const std::string& state) const;
   void adopt(
@@ -130,6 +146,8 @@ class Model : public Subject {
     std::optional<Ms> doubt;  // the attempt's deadline, if its timeout counts from the hand-out
     Ms rests_since = 0;
     bool skipped = false;
+    bool accepted = false;                        // the present attempt
+    std::optional<Json> progress, last_progress;  // the newest; that of the present attempt
   };
 
   // A compensation that was noted and not made.
@@ -168,6 +186,9 @@ class Model : public Subject {
   void succeed_wait(const Json& payload);
   // calls
   void offer(Call& call);
+  void begin_attempt(Call& call);
+  Call* open_call(const std::string& handle);
+  Reply call_back_late(const std::string& handle, const Callback& callback);
   void expire(Call& call, Limit limit);
   void apply(Call& call, const Outcome& outcome);
   void call_failed(Call& call, const Error& error);
@@ -270,8 +291,10 @@ class Model : public Subject {
   std::vector<HeldAnswer> held_answers_;  // accepted in a pause, applied on resume
   std::optional<Ms> held_at_;             // when the answer came that is being applied
   std::optional<Json> held_event_;
-  std::deque<Json> kept_events_;  // payloads of events that came before a wait
-  bool passed_event_ = false;     // an event without a wait came to this process
+  std::map<std::string, Outcome> given_;  // the callbacks that have ended tasks, by handle
+  std::set<std::string> open_replies_;    // the tasks about which a later reply is not known
+  std::deque<Json> kept_events_;          // payloads of events that came before a wait
+  bool passed_event_ = false;             // an event without a wait came to this process
 
   bool data_known_ = true, run_known_ = true;  // of an ended instance
 

@@ -14,6 +14,8 @@ void Model::offer(Call& c) {
   c.attempt++;
   offered_++;
   c.at = At::kOffered;
+  c.accepted = false;
+  if (!has(Fault::kProgressIsLost)) c.last_progress = c.progress;
   c.retry_at = {};
   if (first) c.first = now_;
   for (const auto& [limit, bound] : b) {
@@ -31,19 +33,25 @@ void Model::take(const std::string& handle) {
   for (Call& c : calls_) {
     if (std::to_string(c.serial) != handle || c.at != At::kOffered || phase_ != Phase::kLive)
       continue;
-    c.at = At::kTaken;
-    c.deadlines.erase(Limit::kScheduleToStart);
-    for (const auto& [limit, bound] : bounds_of(definition_, *c.action)) {
-      if (limit == Limit::kStartToClose || limit == Limit::kHeartbeat)
-        c.deadlines[limit] = now_ + bound.time;
-      if (limit == Limit::kScheduleToClose && per_attempt_) {
-        if (c.doubt == now_ + bound.time)
-          c.doubt.reset();  // the task was handed out and taken at the same time
-        c.deadlines[limit] = now_ + bound.time;
-      }
-    }
+    begin_attempt(c);
   }
   run_until_idle();
+}
+
+// The timeouts of an attempt count from the time at which a worker takes its task, or its service
+// accepts it.
+void Model::begin_attempt(Call& c) {
+  c.at = At::kTaken;
+  c.deadlines.erase(Limit::kScheduleToStart);
+  for (const auto& [limit, bound] : bounds_of(definition_, *c.action)) {
+    if (limit == Limit::kStartToClose || limit == Limit::kHeartbeat)
+      c.deadlines[limit] = now_ + bound.time;
+    if (limit == Limit::kScheduleToClose && per_attempt_) {
+      if (c.doubt == now_ + bound.time)
+        c.doubt.reset();  // the task was handed out and taken at the same time
+      c.deadlines[limit] = now_ + bound.time;
+    }
+  }
 }
 
 void Model::heartbeat(const std::string& handle) {
@@ -101,6 +109,7 @@ void Model::apply(Call& c, const Outcome& outcome) {
   c.at = At::kDone;
   c.deadlines.clear();
   c.doubt.reset();
+  c.progress.reset();
   c.result = outcome.result;
   if (undoing_) return undone();
   if (notes_each_call()) notes_.push_back({state_, {{"return", c.result}}});

@@ -12,7 +12,8 @@ std::vector<TaskView> Model::tasks() {
   for (const Call& c : calls_)
     if (c.at == At::kOffered || c.at == At::kTaken)
       all.push_back({std::to_string(c.serial), run_, undoing_ ? notes_.back().state : state_,
-                     c.index, c.attempt, c.at == At::kTaken, c.input});
+                     c.index, c.attempt, c.at == At::kTaken, c.input, c.accepted, c.progress,
+                     c.last_progress});
   return all;
 }
 

@@ -54,5 +54,10 @@ TEST(EngineAndModel, AgreeOnRandomCasesOfCompensations) {
   expect_agreement(make_case_of_compensations, 300);
 }
 
+// Accepted calls: callbacks in time, late, again and by an operator; heartbeats and progress.
+TEST(EngineAndModel, AgreeOnRandomCasesOfCallbacks) {
+  expect_agreement(make_case_of_callbacks, 300);
+}
+
 }  // namespace
 }  // namespace millrace::reference

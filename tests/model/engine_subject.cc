@@ -78,8 +78,19 @@ Command command_of(Verb verb, const InstanceId& instance, const std::string& sta
 Reply reply_of(const Result<Json>& answer) {
   if (answer) return Reply::kAccepted;
   const std::string& code = answer.error().code;
-  const bool conflict = code.starts_with("instance.") && code != "instance.not_found";
+  const bool conflict = (code.starts_with("instance.") && code != "instance.not_found") ||
+                        code == "callback.ended" || code == "call.not_accepted";
   return conflict ? Reply::kConflict : Reply::kOther;
+}
+
+TaskEnded ended_with(const Outcome& outcome) {
+  TaskEnded ended;
+  if (outcome.ok) {
+    ended.result = dump_json(outcome.result);
+  } else {
+    ended.result = tl::unexpected(millrace::Error{outcome.code, outcome.message});
+  }
+  return ended;
 }
 
 }  // namespace
@@ -120,6 +131,7 @@ std::vector<TaskView> EngineSubject::tasks() {
   const Json shown = world_.instance(id_);
   std::vector<TaskView> open;
   if (!shown.contains("calls")) return open;
+  const std::set<std::string> are_accepted = accepted();
   for (size_t i = 0; i < shown["calls"].size(); ++i) {
     const Json& call = shown["calls"][i];
     if (call["status"] != "running" && call["status"] != "scheduled") continue;
@@ -129,8 +141,12 @@ std::vector<TaskView> EngineSubject::tasks() {
                   .index = static_cast<int>(i),
                   .attempt = call["attempt"]};
     task.taken = taken_.contains(task.handle);
+    task.accepted = are_accepted.contains(task.handle);
+    if (call.contains("progress")) task.progress = call["progress"];
     for (const Task& one : world_.functions.tasks()) {
-      if (to_string(one.id) == task.handle) task.input = Json::parse(one.input);
+      if (to_string(one.id) != task.handle) continue;
+      task.input = Json::parse(one.input);
+      if (!one.progress.empty()) task.last_progress = Json::parse(one.progress);
     }
     open.push_back(std::move(task));
   }
@@ -145,13 +161,37 @@ void EngineSubject::take(const std::string& handle) {
 void EngineSubject::heartbeat(const std::string& handle) { report(handle, TaskHeartbeat{}); }
 
 void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
-  TaskEnded ended;
-  if (outcome.ok) {
-    ended.result = dump_json(outcome.result);
-  } else {
-    ended.result = tl::unexpected(millrace::Error{outcome.code, outcome.message});
+  report(handle, ended_with(outcome));
+}
+
+void EngineSubject::accept(const std::string& handle) {
+  taken_.insert(handle);
+  report(handle, TaskAccepted{});
+}
+
+Reply EngineSubject::call_back(const std::string& handle, const Callback& callback) {
+  const Result<InstanceId> task = parse_instance_id(handle);
+  if (!task || !world_.alive() || !broken_.empty()) return Reply::kOther;
+  AnswerTask command{.ns = "default", .task = *task, .what = TaskHeartbeat{}};
+  if (callback.by_operator) command.by = AnsweredBy::kOperator;
+  if (!callback.is_heartbeat) {
+    command.what = ended_with(callback.outcome);
+  } else if (callback.progress) {
+    command.what = TaskHeartbeat{dump_json(*callback.progress)};
   }
-  report(handle, std::move(ended));
+  if (callback.is_heartbeat) taken_.insert(handle);  // it proves the start
+  const Answered answer = world_.command(std::move(command));
+  finish();
+  return answer->has_value() ? reply_of(**answer) : Reply::kOther;
+}
+
+/// The tasks of the instance that their services have accepted.
+std::set<std::string> EngineSubject::accepted() const {
+  const Snapshot view = Snapshot::take(world_.environment()).value();
+  const Json page = world_.queries().accepted_tasks(view, "default", {.limit = 1000}).value();
+  std::set<std::string> tasks;
+  for (const Json& item : page["items"]) tasks.insert(item["task"]);
+  return tasks;
 }
 
 void EngineSubject::report(const std::string& handle, decltype(TaskReport::what) what) {
@@ -190,10 +230,12 @@ void EngineSubject::kill() {
 }
 
 /// The first turn comes before the connection to the broker, as if the connection were slow. If a
-/// task was handed out again but is over after that turn, the engine handed it out for nothing.
+/// task was handed out again but is over after that turn, the engine handed it out for nothing. A
+/// task that its service has accepted is not handed out again.
 void EngineSubject::start_process() {
   if (!broken_.empty() || world_.alive()) return;
   world_.recover();
+  const std::set<std::string> were_accepted = accepted();
   const size_t before = world_.functions.handed_out().size();
   world_.processor().turn();
   world_.run_until_idle();
@@ -201,8 +243,9 @@ void EngineSubject::start_process() {
   for (const TaskView& task : tasks()) open.insert(task.handle);
   const std::vector<InstanceId>& handed_out = world_.functions.handed_out();
   for (size_t i = before; i < handed_out.size(); ++i) {
-    if (open.contains(to_string(handed_out[i]))) continue;
-    broken_ = "a call is repeated although it is over";
+    const std::string task = to_string(handed_out[i]);
+    if (!open.contains(task)) broken_ = "a call is repeated although it is over";
+    if (were_accepted.contains(task)) broken_ = "a call is repeated although it is accepted";
   }
 }
 

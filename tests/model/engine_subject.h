@@ -25,6 +25,8 @@ class EngineSubject final : public Subject {
   void take(const std::string& handle) override;
   void heartbeat(const std::string& handle) override;
   void answer(const std::string& handle, const Outcome& outcome) override;
+  void accept(const std::string& handle) override;
+  Reply call_back(const std::string& handle, const Callback& callback) override;
   void send_event(const std::string& type, const Json& payload) override;
   Reply command(Verb verb, const std::string& state) override;
   void kill() override;
@@ -38,6 +40,7 @@ class EngineSubject final : public Subject {
   TimePoint moment(Ms at) const { return begin_ + Duration(at); }
   Ms ms_of(const Json& time) const;
   void report(const std::string& handle, decltype(TaskReport::what) what);
+  std::set<std::string> accepted() const;
   void finish();
 
   World world_;

@@ -38,7 +38,9 @@ std::string list(std::vector<TaskView> tasks) {
   std::string s;
   for (const TaskView& t : tasks)
     s += (s.empty() ? "" : ", ") + name(t) + (t.taken ? " (taken) " : " (not taken) ") +
-         t.input.dump();
+         (t.accepted ? "(accepted) " : "") + t.input.dump() +
+         (t.progress ? " with progress " + t.progress->dump() : "") +
+         (t.last_progress ? " after progress " + t.last_progress->dump() : "");
   return s.empty() ? "none" : s;
 }
 
@@ -59,7 +61,9 @@ bool same_tasks(std::vector<TaskView> a, std::vector<TaskView> b) {
   std::sort(b.begin(), b.end(), before);
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const TaskView& x, const TaskView& y) {
-                      return key(x) == key(y) && x.taken == y.taken && matches(x.input, y.input);
+                      return key(x) == key(y) && x.taken == y.taken && matches(x.input, y.input) &&
+                             x.accepted == y.accepted && x.progress == y.progress &&
+                             x.last_progress == y.last_progress;
                     });
 }
 
@@ -199,8 +203,66 @@ bool Player::advance(Ms to, bool then_killed) {
 
 std::vector<TaskView> Player::tasks(bool taken) {
   std::vector<TaskView> all = model_.tasks();
-  std::erase_if(all, [taken](const TaskView& t) { return t.taken != taken; });
+  std::erase_if(all, [taken](const TaskView& t) { return t.taken != taken || t.accepted; });
   return all;
+}
+
+// The open tasks about which a service may say something: `accepted`, also those that it has
+// accepted. In a pause nothing begins an attempt.
+std::vector<TaskView> Player::called_back(bool accepted) {
+  std::vector<TaskView> all = model_.tasks();
+  std::erase_if(all, [&](const TaskView& t) {
+    return (t.accepted && !accepted) || (!t.taken && model_.paused());
+  });
+  return all;
+}
+
+void Player::note_taken(const TaskView& task) {
+  const auto is_same = [&](const TaskView& one) { return one.handle == task.handle; };
+  if (std::none_of(taken_.begin(), taken_.end(), is_same)) taken_.push_back(task);
+}
+
+bool Player::call_back(const Step& s, const std::string& at) {
+  const bool late = s.kind == Step::Kind::kCallBackLate;
+  const auto from = late ? over() : called_back(true);
+  if (from.empty()) return true;
+  const TaskView t = from[static_cast<size_t>(s.pick) % from.size()];
+  Callback callback = s.callback;
+  if (const auto given = model_.given(t.handle); late && s.repeats && given) {
+    callback.is_heartbeat = false;
+    callback.outcome = *given;
+  }
+  if (!late) note_taken(t);
+  const bool is_known = subject_ == nullptr || handles_.contains(t.handle);
+  const bool knows = is_known && model_.knows_reply(t.handle);
+  const std::string what = describe(callback) + " of " + name(t);
+  Reply mine{}, theirs{};
+  with_death(s.then_killed, model_, [&](Subject& x) { mine = x.call_back(t.handle, callback); });
+  if (both_know()) {
+    with_death(s.then_killed, *subject_,
+               [&](Subject& x) { theirs = x.call_back(subject_handle(t), callback); });
+    // A process that has died does not answer.
+    if (knows && !s.then_killed && mine != theirs && model_.undecided().empty()) {
+      differ_in_reply(at + what, mine, theirs);
+      return false;
+    }
+  }
+  const std::string refused = mine == Reply::kAccepted || !knows ? "" : " → refused (409)";
+  const std::string death = s.then_killed ? "; the process dies behind that commit" : "";
+  if (!compare(at + what + refused + death)) return false;
+  count(std::string(late ? "callback about a task that is over" : "callback") + refused);
+  if (s.then_killed) count("the process dies behind: callback");
+  if (model_.away()) count("step while the broker is away");
+  if (model_.paused()) count("step in a pause");
+  return true;
+}
+
+void Player::differ_in_reply(const std::string& what, Reply mine, Reply theirs) {
+  played_.model = model_.observe();
+  played_.subject = subject_->observe();
+  played_.difference = "at " + what + ": the model says " + kReplies[static_cast<int>(mine)] +
+                       ", the subject " + kReplies[static_cast<int>(theirs)] + "\n";
+  played_.trace.push_back(what);
 }
 
 // Tasks that were taken and are over: a further answer to such a task is late, or is a second
@@ -279,7 +341,7 @@ bool Player::step(const Step& s) {
     case Step::Kind::kTake: {
       if (model_.paused() || !alive) return true;
       const auto from = tasks(false);
-      if (!from.empty()) taken_.push_back(pick(from));
+      if (!from.empty()) note_taken(pick(from));
       return on_task("take", from, [](Subject& x, const std::string& h) { x.take(h); });
     }
     case Step::Kind::kHeartbeat:
@@ -291,6 +353,14 @@ bool Player::step(const Step& s) {
     case Step::Kind::kAnswerLate:
       return on_task("answer again or late", over(),
                      [&](Subject& x, const std::string& h) { x.answer(h, s.outcome); });
+    case Step::Kind::kAccept: {
+      const auto from = called_back(false);
+      if (alive && !from.empty()) note_taken(pick(from));
+      return on_task("accept", from, [](Subject& x, const std::string& h) { x.accept(h); });
+    }
+    case Step::Kind::kCallBack:
+    case Step::Kind::kCallBackLate:
+      return !alive || call_back(s, at);
     case Step::Kind::kEvent:
       return simply(("event " + s.outcome.result.dump()).c_str(), sends,
                     [&](Subject& x) { x.send_event(kEventType, s.outcome.result); });
@@ -316,12 +386,7 @@ bool Player::step(const Step& s) {
         with_death(killed, *subject_, [&](Subject& x) { theirs = x.command(s.verb, state); });
         // A process that has died does not answer.
         if (!killed && mine != theirs && model_.undecided().empty()) {
-          played_.model = model_.observe();
-          played_.subject = subject_->observe();
-          played_.difference = "at " + at + what + ": the model says " +
-                               kReplies[static_cast<int>(mine)] + ", the subject " +
-                               kReplies[static_cast<int>(theirs)] + "\n";
-          played_.trace.push_back(at + what);
+          differ_in_reply(at + what, mine, theirs);
           return false;
         }
       }

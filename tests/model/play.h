@@ -56,6 +56,10 @@ class Player {
   void count(const std::string& what) { played_.counts[what]++; }
   bool advance(Ms to, bool then_killed);
   std::vector<TaskView> tasks(bool taken);
+  std::vector<TaskView> called_back(bool taken);
+  bool call_back(const Step& step, const std::string& at);
+  void note_taken(const TaskView& task);
+  void differ_in_reply(const std::string& what, Reply mine, Reply theirs);
   std::string subject_handle(const TaskView& task);
   std::vector<TaskView> over();
 

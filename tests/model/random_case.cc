@@ -7,6 +7,7 @@
 
 #include "tests/model/control_model.h"
 #include "tests/model/play.h"
+#include "tests/model/random_callbacks.h"
 #include "tests/model/random_compensations.h"
 #include "tests/model/random_definition.h"
 #include "tests/model/random_values.h"
@@ -251,6 +252,18 @@ Case make_case_of_compensations(uint64_t seed) {
   c.seed = seed;
   c.definition = random_definition_of_compensations(r);
   add_steps(r, c, {}, [&r](Step& step) { add_undoing(r, step); });
+  return c;
+}
+
+Case make_case_of_callbacks(uint64_t seed) {
+  Random r(seed ^ (uint64_t{1} << 62));
+  Case c;
+  c.seed = seed;
+  do {
+    c.definition = random_definition(r);
+    add_heartbeats(r, c.definition);
+  } while (!valid(c.definition));
+  add_steps(r, c, {}, [&r](Step& step) { add_callback(r, step); });
   return c;
 }
 

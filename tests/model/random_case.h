@@ -17,4 +17,8 @@ Case make_case_of_values(uint64_t seed);
 // A case whose states note compensations: the theme of control_model_undoing.cc.
 Case make_case_of_compensations(uint64_t seed);
 
+// A case whose services accept their tasks and answer by callbacks: the theme of
+// control_model_callbacks.cc.
+Case make_case_of_callbacks(uint64_t seed);
+
 }  // namespace millrace::reference

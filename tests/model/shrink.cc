@@ -134,6 +134,8 @@ std::vector<Case> simpler(const Case& c) {
       with([&](Case& x) { x.steps[i].outcome.result.erase("bad"); });
     if (s.pick != 0) with([&](Case& x) { x.steps[i].pick = 0; });
     if (s.then_killed) with([&](Case& x) { x.steps[i].then_killed = false; });
+    if (s.callback.progress) with([&](Case& x) { x.steps[i].callback.progress.reset(); });
+    if (s.callback.by_operator) with([&](Case& x) { x.steps[i].callback.by_operator = false; });
     if (s.outcome.result.contains("again"))
       with([&](Case& x) { x.steps[i].outcome.result.erase("again"); });
   }

@@ -27,6 +27,10 @@ struct TaskView {
   int attempt = 1;     // counted from 1
   bool taken = false;  // whether a worker has the task
   Json input;
+  bool accepted = false;  // its service answers it by a callback
+  // What the newest heartbeat with progress said of the call; and what the task was handed out
+  // with.
+  std::optional<Json> progress = {}, last_progress = {};
 };
 
 struct Interval {
@@ -81,6 +85,14 @@ struct Outcome {
   std::string message;
 };
 
+// What a service says by a callback about a task that it has accepted, or will accept.
+struct Callback {
+  bool is_heartbeat = false;
+  Outcome outcome;               // if it is no heartbeat: `complete` or `fail`
+  std::optional<Json> progress;  // of a heartbeat
+  bool by_operator = false;      // an operator answers in place of the service
+};
+
 class Subject {
  public:
   virtual ~Subject() = default;
@@ -100,6 +112,9 @@ class Subject {
   virtual void heartbeat(const std::string& handle) = 0;
   virtual void answer(const std::string& handle,
                       const Outcome& outcome) = 0;  // the answer may be late, or a second one
+  virtual void accept(const std::string& handle) = 0;
+  // kAccepted: it is on disk. kConflict: the task is over, and nothing was changed.
+  virtual Reply call_back(const std::string& handle, const Callback& callback) = 0;
   virtual void send_event(const std::string& type, const Json& payload) = 0;
   virtual Reply command(Verb verb, const std::string& state = {}) = 0;  // `state` is for a rerun
   virtual void kill() = 0;  // the process dies; the store stays

@@ -1,0 +1,160 @@
+// Accepted calls on the model, and random cases of them with planted faults.
+#include <gtest/gtest.h>
+
+#include "tests/model/model_world.h"
+#include "tests/model/play.h"
+#include "tests/model/random_case.h"
+#include "tests/model/shrink.h"
+
+namespace millrace::reference {
+namespace {
+
+Callback complete(Json result = 7) { return {.outcome = {.ok = true, .result = result}}; }
+Callback failing(const char* code) { return {.outcome = {.ok = false, .code = code}}; }
+Callback beat(std::optional<Json> progress = {}) {
+  return {.is_heartbeat = true, .outcome = {}, .progress = std::move(progress)};
+}
+Callback by_operator(Callback callback) {
+  callback.by_operator = true;
+  return callback;
+}
+
+State listening(Ms heartbeat) {
+  return action("a", temporal(2, 4 * s),
+                {limit("startToCloseTimeout", h), limit("heartbeatTimeout", heartbeat)});
+}
+
+TEST(AcceptedCalls, AreEndedByOneCallbackWhichMayBeRepeated) {
+  World w(workflow({action("a")}));
+  const std::string task = w.tasks().at(0).handle;
+  EXPECT_EQ(w.call_back(task, by_operator(complete())), Reply::kConflict) << "nothing accepted it";
+  w.accept(task);
+  EXPECT_TRUE(w.tasks().at(0).accepted);
+  EXPECT_EQ(w.call_back(task, beat()), Reply::kAccepted);
+  EXPECT_EQ(w.call_back(task, complete()), Reply::kAccepted);
+  EXPECT_EQ(w.status(), "complete");
+  EXPECT_EQ(w.call_back(task, complete()), Reply::kAccepted);
+  EXPECT_EQ(w.call_back(task, by_operator(complete())), Reply::kAccepted);
+  EXPECT_EQ(w.call_back(task, complete(8)), Reply::kConflict);
+  EXPECT_EQ(w.call_back(task, failing("busy")), Reply::kConflict);
+  EXPECT_EQ(w.call_back(task, beat()), Reply::kConflict);
+}
+
+TEST(AcceptedCalls, AreAnsweredByAnOperatorToo) {
+  World w(workflow({action("a")}));
+  const std::string task = w.tasks().at(0).handle;
+  w.accept(task);
+  EXPECT_EQ(w.call_back(task, by_operator(failing("void"))), Reply::kAccepted);
+  EXPECT_EQ(w.code(), "void");
+}
+
+TEST(AcceptedCalls, MayBeAnsweredBeforeTheAcceptance) {
+  World w(workflow({action("a")}));
+  EXPECT_EQ(w.call_back(w.tasks().at(0).handle, complete()), Reply::kAccepted);
+  EXPECT_EQ(w.status(), "complete");
+}
+
+TEST(AcceptedCalls, CountTheHeartbeatTimeoutFromTheAcceptanceAndEachHeartbeat) {
+  World w(workflow({listening(9 * s)}));
+  const std::string first = w.tasks().at(0).handle;
+  w.to(5 * s);
+  w.accept(first);
+  w.to(13 * s);
+  w.call_back(first, beat());
+  w.to(21 * s);
+  EXPECT_TRUE(w.open());
+  w.to(22 * s);
+  EXPECT_FALSE(w.open()) << "it waits for the next attempt";
+  EXPECT_EQ(w.call_back(first, complete()), Reply::kConflict);
+  w.to(26 * s);
+  EXPECT_EQ(w.attempt(), 2);
+  EXPECT_FALSE(w.tasks().at(0).accepted);
+}
+
+TEST(AcceptedCalls, CountTheTimeOfAnAttemptFromItsBegin) {
+  World w(workflow({action("a", temporal(1), {limit("startToCloseTimeout", 10 * s)})}));
+  w.take();
+  w.to(8 * s);
+  w.accept(w.tasks().at(0).handle);
+  w.to(10 * s);
+  EXPECT_EQ(w.code(), "millrace.timeout.startToClose");
+}
+
+TEST(AcceptedCalls, GiveTheirProgressToTheNextAttempt) {
+  World w(workflow({listening(9 * s)}));
+  const std::string first = w.tasks().at(0).handle;
+  w.call_back(first, beat(Json{{"line", 4}}));
+  w.call_back(first, beat());
+  EXPECT_EQ(w.tasks().at(0).progress, (Json{{"line", 4}}));
+  EXPECT_EQ(w.tasks().at(0).last_progress, std::nullopt);
+  w.call_back(first, failing("busy"));
+  w.to(4 * s);
+  EXPECT_EQ(w.tasks().at(0).last_progress, (Json{{"line", 4}}));
+}
+
+TEST(AcceptedCalls, OutliveTheProcess) {
+  World w(workflow({listening(9 * s)}));
+  const std::string task = w.tasks().at(0).handle;
+  w.accept(task);
+  w.to(8 * s);
+  w.kill();
+  w.start_process();
+  w.to(16 * s);
+  EXPECT_EQ(w.calls(), 1);
+  EXPECT_EQ(w.call_back(task, complete()), Reply::kAccepted);
+  EXPECT_EQ(w.status(), "complete");
+}
+
+Played play_callbacks(const Case& c, std::set<Fault> faults, uint64_t seed) {
+  Model model, engine(std::move(faults), seed);
+  return play(c, model, engine);
+}
+
+TEST(RandomCasesOfCallbacks, ShowNoDifferenceWithoutAFault) {
+  int undecided = 0;
+  for (uint64_t seed = 1; seed <= 500; seed++) {
+    const Case c = make_case_of_callbacks(seed);
+    EXPECT_TRUE(valid(c.definition));
+    const Played p = play_callbacks(c, {}, seed);
+    ASSERT_FALSE(p.differs()) << report(c, p);
+    undecided += !p.undecided.empty();
+  }
+  EXPECT_LT(undecided, 25);
+}
+
+TEST(RandomCasesOfCallbacks, ReachEachEffect) {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 1; seed <= 1000; seed++) {
+    const Played p = play_callbacks(make_case_of_callbacks(seed), {}, seed);
+    for (const auto& [what, times] : p.counts) seen[what] += times;
+  }
+  for (const char* what :
+       {"acceptance", "callback complete", "callback fail", "callback heartbeat",
+        "callback heartbeat with progress", "callback about a task that is over",
+        "repetition of a callback", "an operator's answer to a task that is not accepted",
+        "the process dies behind: callback", "the process dies behind: accept"})
+    EXPECT_GE(seen[what], 8) << what;
+}
+
+class PlantedFaultOfCallbacks : public testing::TestWithParam<int> {};
+
+TEST_P(PlantedFaultOfCallbacks, IsFoundAndShrunk) {
+  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
+  const auto fails = [&](const Case& c) { return play_callbacks(c, faults, 1).differs(); };
+  for (uint64_t seed = 1; seed <= 4000; seed++) {
+    Case c = make_case_of_callbacks(seed);
+    if (!fails(c)) continue;
+    c = shrink(c, fails);
+    EXPECT_TRUE(fails(c));
+    EXPECT_LE(c.steps.size(), 12u) << describe(c);
+    return;
+  }
+  FAIL() << "not found in 4000 cases";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedFaultOfCallbacks,
+                         testing::Range(static_cast<int>(Fault::kStaleKeyCounts),
+                                        static_cast<int>(Fault::kLast)));
+
+}  // namespace
+}  // namespace millrace::reference
