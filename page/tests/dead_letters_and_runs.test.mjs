@@ -40,6 +40,66 @@ test('a dead letter that is deleted is gone, and what is not JSON is said', asyn
   assert.equal((await server.get('/dlq')).items.length, 0)
 })
 
+/** Publishes events for a namespace before it is made, which become dead letters, and then makes it. */
+async function leaveLetters(ns, number, others = []) {
+  const events = Array.from({ length: number }, (_, index) => JSON.stringify({ specversion: '1.0', id: `${ns}-${index}`, source: 'shop', type: 'order.placed' }))
+  await server.publish(`millrace.events.${ns}.order.placed`, [...events, ...others])
+  const lettersNow = async () => (await server.call('GET', `/v1/ns/${ns}/dlq`)).reasons.reduce((sum, one) => sum + one.count, 0)
+  // There is no such namespace before the first of them.
+  await until(async () => (await lettersNow().catch(() => 0)) === number + others.length, `the dead letters of ${ns}`)
+  await server.call('PUT', `/v1/ns/${ns}`)
+  return lettersNow
+}
+
+test('dead letters in bulk: the progress is shown, Stop ends it after the request that runs, and the rest is there', async () => {
+  const left = await leaveLetters('bulk', 250)
+  const page = await console_.open('#/bulk/dead')
+  // The second request is held, so that the progress after the first can be seen.
+  const held = []
+  let asked = 0
+  await page.route('**/dlq/replay?*', (route) => {
+    asked += 1
+    return asked === 2 ? void held.push(route) : route.continue()
+  })
+  await page.getByRole('button', { name: 'Replay all…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Replay 250 dead letters?' })
+  await dialog.getByLabel(/Type the number 250/).fill('250')
+  await dialog.getByRole('button', { name: 'Replay', exact: true }).click()
+  await sees(dialog.getByRole('status'), 'done 100, refused 0')
+  await until(() => held.length === 1, 'the second request')
+  // The list behind has fewer rows by now; the dialog still is about what was chosen.
+  await sees(dialog, 'Replay 250 dead letters?')
+  await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
+  await sees(dialog.getByRole('status'), 'stops after the current request')
+  await held[0].continue()
+  await sees(page, 'Done 200, refused 0, stopped')
+  await dialog.waitFor({ state: 'detached' })
+  assert.equal(asked, 2)
+  assert.equal(await left(), 50)
+  await page.getByRole('button', { name: 'all 50', exact: true }).waitFor()
+  await page.context().close()
+})
+
+test('dead letters in bulk: what is refused is named while the dialog stays, and all are deleted by one request', async () => {
+  const left = await leaveLetters('mixed', 3, ['no event', 'nor this'])
+  const page = await console_.open('#/mixed/dead')
+  await page.getByRole('button', { name: 'Replay all…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Replay', exact: true }).click()
+  await sees(dialog.getByRole('alert'), 'Done 3, refused 2')
+  await sees(dialog.getByRole('status'), 'done 3, refused 2')
+  assert.equal(await dialog.getByRole('button', { name: 'Stop', exact: true }).count(), 0)
+  assert.equal(await left(), 2)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Delete all…' }).click()
+  await sees(dialog, 'one request that cannot be stopped')
+  await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+  await sees(page, 'Deleted 2 dead letters')
+  await sees(page, 'No dead letters')
+  assert.equal(await left(), 0)
+  await page.context().close()
+})
+
 test('11 run: a wrong input says the path; the right one lands on the new instance; the same key on the same', async () => {
   const page = await console_.open('#/default/workflows/typed/run')
   await page.getByLabel(/^customer/).fill('Ada')

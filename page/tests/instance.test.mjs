@@ -171,6 +171,8 @@ test('12 cancel of selected instances: what is refused is named', async () => {
   await page.getByRole('button', { name: 'Cancel…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click()
   await sees(page.getByRole('dialog').getByRole('alert'), /Done 1, refused 1/)
+  // The dialog still is about those that were selected.
+  await page.getByRole('dialog', { name: 'Cancel 2 instances?' }).waitFor()
   await server.reaches(live, 'cancelled')
 })
 

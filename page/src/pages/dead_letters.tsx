@@ -1,7 +1,7 @@
 // Dead letters by reason, and one of them: fixed and replayed, or deleted.
 import { useRef, useState } from 'preact/hooks'
 import type { DeadLetter, DeadLetterReplayed, DeadLetters, DeadLettersDone, EventTried, WholeDeadLetter } from '../api'
-import { ApiError, call, inNamespace } from '../core/client'
+import { call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { useLive } from '../core/live'
@@ -10,6 +10,7 @@ import { href, navigate, route, setQuery } from '../core/route'
 import { bytes, Clock, CommandText, count, Empty, EventLink, Loaded, More, Page, plural, Problem } from '../ui/basics'
 import { ActionDialog, announce, CopyAsCommand } from '../ui/dialog'
 import { NearListeners, type Corrections } from '../ui/judged'
+import { ProgressLine, useProgress, type Progress } from '../ui/progress'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -19,7 +20,7 @@ export function DeadLettersPage({ ns }: PageProps) {
   const reason = route.value.query.get('reason')
   const path = inNamespace(ns, 'dlq')
   const list = useList<DeadLetter, DeadLetters>(path, { reason, limit: 100 })
-  const [action, setAction] = useState<'replay' | 'drop' | null>(null)
+  const [action, setAction] = useState<Bulk | null>(null)
   const soon = useThrottle(list.reload, 1000)
   const seen = useRef('')
   useLive({ ns, topics: ['dead'] }, {
@@ -48,8 +49,8 @@ export function DeadLettersPage({ ns }: PageProps) {
               {data.reasons.map((item) => <li><button type="button" class="small" aria-pressed={reason === item.reason} onClick={() => setQuery({ reason: item.reason })}>{item.reason} {count(item.count)}</button></li>)}
             </ul>
             <div class="filters">
-              <button type="button" onClick={() => setAction('replay')}>Replay {reason ? 'all of this reason' : 'all'}…</button>
-              <button type="button" onClick={() => setAction('drop')}>Delete {reason ? 'all of this reason' : 'all'}…</button>
+              <button type="button" onClick={() => setAction({ kind: 'replay', reason, total: chosen })}>Replay {reason ? 'all of this reason' : 'all'}…</button>
+              <button type="button" onClick={() => setAction({ kind: 'drop', reason, total: chosen })}>Delete {reason ? 'all of this reason' : 'all'}…</button>
             </div>
             <Table caption="Dead letters" items={data.items} keyOf={(item) => item.id} columns={[
               { name: 'Id', isHeader: true, cell: (item) => <a class="mono" href={href(ns, ['dead', item.id])}>{item.id}</a> },
@@ -60,39 +61,52 @@ export function DeadLettersPage({ ns }: PageProps) {
               { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
             ]} />
             <More shown={data.items.length} next={data.next} isComplete={data.complete} isLoading={list.isLoadingOlder} older={() => void list.older()} />
-            {action && <BulkDialog ns={ns} kind={action} reason={reason} total={chosen} close={() => setAction(null)} changed={list.reload} />}
           </>
         )
       }}</Loaded>
+      {action && <BulkDialog ns={ns} action={action} close={() => setAction(null)} changed={list.reload} />}
     </Page>
   )
 }
 
-function BulkDialog({ ns, kind, reason, total, close, changed }: { ns: string; kind: 'replay' | 'drop'; reason: string | null; total: number; close: () => void; changed: () => void }) {
+/** What is to be done to all dead letters of a reason, or to all; `total` is their number when it was chosen. */
+interface Bulk {
+  kind: 'replay' | 'drop'
+  reason: string | null
+  total: number
+}
+
+/** The list is read again while the dialog is open, so the dialog is not a part of it and keeps its number. */
+function BulkDialog({ ns, action: { kind, reason, total }, close, changed }: { ns: string; action: Bulk; close: () => void; changed: () => void }) {
   const query = reason ? { reason } : { all: true }
   const path = inNamespace(ns, ...(kind === 'replay' ? ['dlq', 'replay'] : ['dlq']))
   const method = kind === 'replay' ? 'POST' : 'DELETE'
+  const [progress, begin] = useProgress()
   const run = async (): Promise<string> => {
-    let done = 0
-    const refused: DeadLettersDone['refused'] = []
-    let cursor: string | null = null
-    do {
-      const answer: DeadLettersDone = await call<DeadLettersDone>(method, path, { query: { ...query, cursor } })
-      done += answer.done
-      refused.push(...answer.refused)
-      cursor = answer.next
-    } while (cursor !== null)
-    changed()
-    const result = `Done ${done}, refused ${refused.length}`
-    if (refused.length > 0) throw new ApiError(409, refused[0]?.code ?? '', `${result}: ${refused.slice(0, 10).map((item) => `${item.id}: ${item.msg}`).join('; ')}`, `${method} …/dlq`)
-    return result
+    try {
+      if (kind === 'drop') return `Deleted ${plural((await call<DeadLettersDone>('DELETE', path, { query })).done, 'dead letter')}`
+      const steps = begin()
+      return await steps.resultOf(replayAll(path, query, steps), 'POST …/dlq/replay')
+    } finally {
+      changed()
+    }
   }
   return (
     <ActionDialog title={`${kind === 'replay' ? 'Replay' : 'Delete'} ${plural(total, 'dead letter')}?`} label={kind === 'replay' ? 'Replay' : 'Delete'} isDanger={kind === 'drop'} mustType={total > 100 ? total : undefined}
-      command={{ line: commandLine(ns, 'dlq', kind, ...(reason ? option('reason', reason) : ['--all'])), http: httpCall(method, path, query) }} run={run} close={close}>
-      <p>{kind === 'replay' ? 'Each event is published again as it is, the oldest first. Correct the cause first: a message that still cannot be used comes back.' : 'The messages are erased. This cannot be taken back.'}</p>
+      command={{ line: commandLine(ns, 'dlq', kind, ...(reason ? option('reason', reason) : ['--all'])), http: httpCall(method, path, query) }} run={run} close={() => { progress?.stop(); close() }}>
+      <p>{kind === 'replay' ? 'Each event is published again as it is, the oldest first. Correct the cause first: a message that still cannot be used comes back.' : 'The messages are erased, by one request that cannot be stopped. This cannot be taken back.'}</p>
+      <ProgressLine progress={progress} />
     </ActionDialog>
   )
+}
+
+async function replayAll(path: string, query: Query, progress: Progress): Promise<void> {
+  let cursor: string | null = null
+  do {
+    const answer: DeadLettersDone = await call<DeadLettersDone>('POST', path, { query: { ...query, cursor } })
+    progress.add(answer.done, answer.refused.map(({ id, msg }) => ({ id, detail: msg })))
+    cursor = answer.next
+  } while (cursor !== null && !progress.isStopped)
 }
 
 export function DeadLetterPage({ ns, parts }: PageProps) {

@@ -29,6 +29,7 @@ export function InstancesPage({ ns }: PageProps) {
   const counts = useGet<InstanceCounts>(inNamespace(ns, 'instances', 'count'), { by: 'status', workflow: get('workflow'), state: get('state') })
   const [newer, setNewer] = useState<Set<string>>(new Set())
   const [selected, setSelected] = useState<Set<string>>(new Set())
+  const [action, setAction] = useState<{ verb: Verb; target: Target } | null>(null)
   const recount = useThrottle(counts.reload, 1500)
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
@@ -70,11 +71,12 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk ns={ns} selected={selected} isPlain={isPlain} since={sinceTime} changed={() => { setSelected(new Set()); rereadAll() }} />
+            <Bulk selected={selected} isPlain={isPlain} since={sinceTime} act={(verb, target) => setAction({ verb, target })} />
             <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
           </>
         ))}
       </Loaded>
+      {action && <InstanceAction ns={ns} verb={action.verb} target={action.target} close={() => setAction(null)} changed={() => { setSelected(new Set()); rereadAll() }} />}
     </Page>
   )
 }
@@ -227,20 +229,19 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
   )
 }
 
-function Bulk({ ns, selected, isPlain, since, changed }: { ns: string; selected: Set<string>; isPlain: boolean; since: string | null; changed: () => void }) {
+/** Which instances are chosen, and what can be done to them. The list may change while the dialog of an action is open, so the dialog is not a part of it. */
+function Bulk({ selected, isPlain, since, act }: { selected: Set<string>; isPlain: boolean; since: string | null; act: (verb: Verb, target: Target) => void }) {
   const { query } = route.value
   const [isAll, setAll] = useState(false)
-  const [verb, setVerb] = useState<Verb | null>(null)
   const filter = { workflow: query.get('workflow'), status: query.get('status'), since }
   const target: Target = isAll && isPlain ? { ids: [], filter } : { ids: [...selected] }
   return (
     <div class="filters bulk" role="group" aria-label="Actions on several instances">
       <span>{isAll && isPlain ? 'All that the filter names' : `${count(selected.size)} selected`}</span>
-      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && selected.size === 0} onClick={() => setVerb(name)}>{kVerbs[name].name}…</button>)}
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && selected.size === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
       {isPlain
         ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
         : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}
-      {verb && <InstanceAction ns={ns} verb={verb} target={target} close={() => setVerb(null)} changed={changed} />}
     </div>
   )
 }

@@ -1,11 +1,12 @@
 // The actions on instances: for one, for those that are selected, or for all that a filter names.
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { InstanceCounts, InstanceHead, Instances, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
 import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
-import { ActionDialog, announce } from './dialog'
+import { ActionDialog } from './dialog'
 import { kStatuses, plural } from './basics'
+import { ProgressLine, useProgress, type Progress } from './progress'
 
 export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'compensate' | 'delete'
 
@@ -99,17 +100,11 @@ function deleteBody({ filter }: Target): { workflow?: string; status: string[] }
   return { ...(filter?.workflow ? { workflow: filter.workflow } : {}), status: statuses }
 }
 
-interface Progress {
-  done: number
-  refused: Array<{ id: string; detail: string }>
-}
-
 /** The dialog of an action; `changed` is called when it has had an effect, `choose` when another one is chosen in its place. */
 export function InstanceAction({ ns, verb, target, close, changed, choose }: { ns: string; verb: Verb; target: Target; close: () => void; changed: () => void; choose?: (verb: Verb) => void }) {
   const about = kVerbs[verb]
   const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: target.again?.from ?? '', isPast: false })
-  const [progress, setProgress] = useState<Progress | null>(null)
-  const isStopped = useRef(false)
+  const [progress, begin] = useProgress()
   const statuses = applicable(target.filter?.status ?? null, about.statuses)
   const refusal = refusalOf(verb, target, statuses)
   const filtered = useNumber(ns, target.filter, statuses)
@@ -117,17 +112,21 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
   const number = refusal ? 0 : target.filter ? filtered.number : target.ids.length
   const single = target.ids.length === 1 && !target.filter
   const run = async (): Promise<string> => {
-    isStopped.current = false
-    const state: Progress = { done: 0, refused: [] }
-    const report = (): void => setProgress({ ...state })
-    if (single) await runOne(ns, verb, target.ids[0] ?? '', choices)
-    else if (target.filter) await runFilter(ns, verb, target, choices, about.statuses, state, report, isStopped)
-    else await runEach(ns, verb, target.ids, choices, state, report, isStopped)
-    changed()
-    if (single) return `Instance ${target.ids[0]} ${about.done}`
-    const result = `Done ${state.done}, refused ${state.refused.length}${isStopped.current ? ', stopped' : ''}`
-    if (state.refused.length > 0) throw new ApiError(409, 'instances.refused', `${result}: ${state.refused.slice(0, 20).map((item) => `${item.id}: ${item.detail}`).join('; ')}`, `POST …/instances/${verb}`)
-    return result
+    if (single) {
+      await runOne(ns, verb, target.ids[0] ?? '', choices)
+      changed()
+      return `Instance ${target.ids[0]} ${about.done}`
+    }
+    // Some may be done when a request fails.
+    try {
+      return target.filter && verb === 'delete' ? await deleteFilter(ns, target) : await runSteps(begin())
+    } finally {
+      changed()
+    }
+  }
+  const runSteps = (steps: Progress): Promise<string> => {
+    const work = target.filter ? runFilter(ns, verb, target, choices, about.statuses, steps) : runEach(ns, verb, target.ids, choices, steps)
+    return steps.resultOf(work, `POST …/instances/${verb}`)
   }
   const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : `${filtered.isMost && !refusal ? 'at most ' : ''}${plural(number, 'instance')}`}`
   return (
@@ -139,7 +138,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       mustType={!single && number !== undefined && number > kMostUntyped ? number : undefined}
       command={commandOf(ns, verb, target, choices)}
       run={run}
-      close={() => { isStopped.current = true; close() }}
+      close={() => { progress?.stop(); close() }}
     >
       <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
       {refusal && <p class="notes">{refusal}</p>}
@@ -156,7 +155,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
         <label><input type="checkbox" checked={choices.isPast} onChange={(event) => setChoices({ ...choices, isPast: event.currentTarget.checked })} /> Past the failed one: the newest compensation, which has failed, is not made, because what it undoes is undone already</label>
       )}
       {verb === 'rerun' && <StateField ids={target.workflow && !graph.error ? graph.data?.states.map((state) => state.id) ?? [] : null} target={target} from={choices.from} set={(from) => setChoices({ ...choices, from })} />}
-      {progress && <p role="status">done {progress.done}, refused {progress.refused.length} <button type="button" class="small" onClick={() => { isStopped.current = true; announce('The action stops after the current request') }}>Stop</button></p>}
+      <ProgressLine progress={progress} />
     </ActionDialog>
   )
 }
@@ -223,35 +222,33 @@ async function runOne(ns: string, verb: Verb, id: string, choices: Choices): Pro
   else await call('POST', inNamespace(ns, 'instances', id, verb), { query: queryOf(verb, choices) })
 }
 
-async function runEach(ns: string, verb: Verb, ids: string[], choices: Choices, state: Progress, report: () => void, isStopped: { current: boolean }): Promise<void> {
+async function runEach(ns: string, verb: Verb, ids: string[], choices: Choices, progress: Progress): Promise<void> {
   for (const id of ids) {
-    if (isStopped.current) return
+    if (progress.isStopped) return
     try {
       await runOne(ns, verb, id, choices)
-      state.done += 1
+      progress.add(1)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500) throw error
-      state.refused.push({ id, detail: error.detail })
+      progress.add(0, [{ id, detail: error.detail }])
     }
-    report()
   }
 }
 
-async function runFilter(ns: string, verb: Verb, target: Target, choices: Choices, statuses: string[], state: Progress, report: () => void, isStopped: { current: boolean }): Promise<void> {
-  if (verb === 'delete') {
-    const answer = await call<InstancesDeleting>('POST', inNamespace(ns, 'instances', 'delete'), { body: deleteBody(target) })
-    if (answer.deleting) announce('The instances are being deleted')
-    return
-  }
+/** The server deletes all that a filter names after one request, which it answers at once. */
+async function deleteFilter(ns: string, target: Target): Promise<string> {
+  const answer = await call<InstancesDeleting>('POST', inNamespace(ns, 'instances', 'delete'), { body: deleteBody(target) })
+  return answer.deleting ? 'The instances are being deleted' : 'No ended instance fits the filter'
+}
+
+async function runFilter(ns: string, verb: Verb, target: Target, choices: Choices, statuses: string[], progress: Progress): Promise<void> {
   const { workflow, status, since } = target.filter ?? { workflow: null, status: null, since: null }
   let cursor: string | null = null
   do {
     const answer: InstancesChanged = await call<InstancesChanged>('POST', inNamespace(ns, 'instances', verb), {
       query: { workflow, status: applicable(status, statuses), since, limit: 100, cursor, ...queryOf(verb, choices) },
     })
-    state.done += answer.done
-    state.refused.push(...answer.refused)
+    progress.add(answer.done, answer.refused)
     cursor = answer.next
-    report()
-  } while (cursor !== null && !isStopped.current)
+  } while (cursor !== null && !progress.isStopped)
 }
