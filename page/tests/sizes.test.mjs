@@ -68,6 +68,10 @@ test('16 a million: a few failed among very many are found, counts are exact, an
   await sees(page.getByLabel('Counts by status'), String(total).replace(/\B(?=(\d{3})+$)/g, '\u202f'))
   await readOlder(page, 2300)
   assert.equal(await page.locator('tbody tr').count(), 2000)
+  // What the list has given up is said, and can be shown again.
+  await sees(page, '2\u202f000 shown, without the first 300')
+  await page.getByRole('button', { name: 'Back to the first' }).click()
+  await until(async () => (await page.locator('tbody tr').count()) === 100)
 
   // A filter without an index: the server looks at so many, and says so; "Go on" goes on.
   await console_.show(page, 'default/instances?workflow=crowd&has=deadline')

@@ -56,6 +56,10 @@ export interface Page<Item> {
   next: string | null
   /** How much the server has read for the items. */
   looked?: number
+  /** false: a bound of the server has left something out that no page has. */
+  complete?: boolean
+  /** So many of the first items were given up for later ones. */
+  dropped?: number
 }
 
 /** A list that is read page by page; `older` reads the next page and appends it. */
@@ -63,6 +67,9 @@ export interface PagedResource<Item, Answer extends Page<Item>> extends Resource
   older: () => Promise<void>
   isLoadingOlder: boolean
 }
+
+/** A list without what its items are. */
+export type Pages = Pick<PagedResource<unknown, Page<unknown>>, 'data' | 'older' | 'isLoadingOlder' | 'reload'>
 
 /** Reads a list; at most `kRows` of its items are kept. */
 export function useList<Item, Answer extends Page<Item> = Page<Item>>(path: string | null, query: Query = {}): PagedResource<Item, Answer> {
@@ -75,10 +82,13 @@ export function useList<Item, Answer extends Page<Item> = Page<Item>>(path: stri
     setOlderError(undefined)
     try {
       const page = await call<Answer>('GET', path, { query: { ...query, cursor: first.data.next } })
-      first.update((before) => ({
-        ...before, ...page, items: [...before.items, ...page.items].slice(-kRows),
-        ...(page.looked === undefined ? {} : { looked: (before.looked ?? 0) + page.looked }),
-      }))
+      first.update((before) => {
+        const items = [...before.items, ...page.items]
+        return {
+          ...before, ...page, items: items.slice(-kRows), dropped: (before.dropped ?? 0) + Math.max(0, items.length - kRows),
+          ...(page.looked === undefined ? {} : { looked: (before.looked ?? 0) + page.looked }),
+        }
+      })
     } catch (error) {
       setOlderError(error as Error)
     } finally {

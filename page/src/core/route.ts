@@ -34,6 +34,9 @@ addEventListener('hashchange', () => {
   if (route.value.ns) lastNamespace.value = route.value.ns
 })
 
+/** The address of the page of the server. */
+export const kServer = '#/server'
+
 export type Parameters = Record<string, string | number | null | undefined>
 
 /** The address of a page: of the overview if no parts are given. */
@@ -65,6 +68,6 @@ export function setQuery(changes: Parameters, replace = false): void {
     if (value === null || value === undefined || value === '') next.delete(name)
     else next.set(name, String(value))
   }
-  const address = ns === '' ? `#/server${next.size ? `?${next}` : ''}` : href(ns, parts, next)
+  const address = ns === '' ? `${kServer}${next.size ? `?${next}` : ''}` : href(ns, parts, next)
   if (address !== location.hash) navigate(address, replace)
 }

@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
 import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
-import { Clock, Relative } from '../ui/basics'
+import { Clock, count, Relative } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
@@ -97,6 +97,7 @@ function WaitingCalls({ ns, instance }: { ns: string; instance: Instance }) {
     <ul class="plain">
       {waiting.slice(0, kCallsShown).map((item) => <li key={item.index}><Icon name="wait" /> call {item.index} <CallLimit ns={ns} call={item} /></li>)}
       {waiting.length > kCallsShown && <li><a href={href(ns, ['instances', instance.id, 'calls'])}>Further calls</a> wait for a limit.</li>}
+      {calls.data && calls.data.next !== null && <li class="quiet">Of the first {count(calls.data.items.length)} calls only; <a href={href(ns, ['instances', instance.id, 'calls'])}>Calls</a> lists all.</li>}
     </ul>
   )
 }

@@ -48,7 +48,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
             { name: 'Last error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
             { name: 'Instance or task', cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },
           ]} />
-          <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          <More list={list} />
         </>)}
       </Loaded>
     </section>
@@ -70,7 +70,7 @@ export function Children({ ns, id }: { ns: string; id: string }) {
             { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
             { name: 'Error', cell: (item) => item.error && <><code>{item.error.code}</code> {item.error.msg}</> },
           ]} />
-          <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          <More list={list} />
         </>)}
       </Loaded>
     </section>
@@ -92,7 +92,7 @@ export function Variables({ ns, id }: { ns: string; id: string }) {
             { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
             { name: '', cell: (item) => item.sealed && 'sealed' },
           ]} />
-          <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          <More list={list} />
         </>)}
       </Loaded>
     </section>

@@ -60,7 +60,7 @@ export function DeadLettersPage({ ns }: PageProps) {
               { name: 'Subject', cell: (item) => <span class="mono">{item.subject}</span> },
               { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
             ]} />
-            <More shown={data.items.length} next={data.next} isComplete={data.complete} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         )
       }}</Loaded>
@@ -161,7 +161,7 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
   const path = inNamespace(ns, 'dlq', letter.id, 'replay')
-  if (letter.encoding === 'base64') return <p class="notes">The bytes are not text: {letter.data.slice(0, 400)}. A correct event is given with <code><CommandText text={commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')} /></code>.</p>
+  if (letter.encoding === 'base64') return <p class="notes">The bytes are not text; in base64: <code>{letter.data.slice(0, 400)}{letter.data.length > 400 && '…'}</code> A correct event is given with <code><CommandText text={commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')} /></code>.</p>
   if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be fixed here. Send it again from its source, then delete this dead letter.</p>
   const attempt = async (work: () => Promise<void>): Promise<void> => {
     setError(null)

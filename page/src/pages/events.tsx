@@ -17,6 +17,9 @@ import type { PageProps } from '.'
 
 const kFilters = ['type', 'source', 'since', 'effect', 'generated', 'attribute', 'value', 'id'] as const
 
+/** So many new events are counted. */
+const kMostNewer = 1000
+
 export function EventsPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
@@ -34,7 +37,7 @@ export function EventsPage({ ns }: PageProps) {
       if (items.some((item) => shown.has(item.sequence))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.sequence) ?? item) }))
       const newest = list.data?.items[0]?.sequence ?? 0
       const fresh = items.filter((item) => !shown.has(item.sequence) && item.sequence > newest && isPlain && fitsEffect(item, get('effect')))
-      if (list.data && fresh.length > 0) setNewer((before) => [...fresh, ...before.filter((item) => !changed.has(item.sequence))].slice(0, 1000))
+      if (list.data && fresh.length > 0) setNewer((before) => [...fresh, ...before.filter((item) => !changed.has(item.sequence))].slice(0, kMostNewer))
     },
   })
   const show = (): void => { setNewer([]); list.reload() }
@@ -47,7 +50,7 @@ export function EventsPage({ ns }: PageProps) {
       <CopyAsCommand command={{ line: commandLine(ns, 'event', 'list', ...words), http: httpCall('GET', path, filter) }} />
     </>}>
       <Filters />
-      {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length} newer: show them</button>}
+      {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length}{newer.length === kMostNewer && ' or more'} newer: show them</button>}
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <NoEvents ns={ns} inOtherCase={data.inOtherCase} />
         : (
@@ -61,7 +64,7 @@ export function EventsPage({ ns }: PageProps) {
               { name: 'Attributes', cell: (item) => <Attributes item={item} /> },
               { name: 'What came of it', isWide: true, cell: (item) => <Outcome ns={ns} item={item} /> },
             ]} />
-            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

@@ -42,7 +42,7 @@ export function GroupsPage({ ns }: PageProps) {
               { name: 'First lifespan ends', cell: (item) => (item.expiresAt ? <Relative at={item.expiresAt} /> : 'never') },
               { name: 'Action', cell: (item) => <button type="button" class="small" onClick={() => setDropped(item)}>Drop…</button> },
             ]} />
-            <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

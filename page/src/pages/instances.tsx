@@ -72,7 +72,7 @@ export function InstancesPage({ ns }: PageProps) {
             {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
             <Bulk selected={selected} isPlain={isPlain} since={sinceTime} act={(verb, target) => setAction({ verb, target })} />
-            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>
@@ -107,6 +107,7 @@ function Filters({ ns }: { ns: string }) {
           <option value="">any</option>{[...names].map((name) => <option value={name}>{name}</option>)}
         </select>
       </label>
+      {workflows.data && workflows.data.next !== null && <label>or another; the choice has the first {count(workflows.data.items.length)}<FilterField size={12} value={get('workflow')} set={(text) => setQuery({ workflow: text })} /></label>}
       <fieldset class="chips"><legend>Status</legend>
         {kStatuses.map((status) => <button type="button" class="small" aria-pressed={statuses.has(status)} onClick={() => toggle(status)}><Status status={status} /></button>)}
       </fieldset>

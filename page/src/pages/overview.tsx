@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive, type WorkRates } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
-import { href } from '../core/route'
+import { href, kServer } from '../core/route'
 import { Rates } from '../chart/rates'
 import { bytes, Clock, count, Empty, InstanceLink, kStatuses, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
@@ -116,7 +116,7 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
     case 'pausedService':
       return <><Status status="paused" /> service <a href={href(ns, ['functions'])}>{item.service}</a></>
     case 'settings':
-      return <><span class="no"><Icon name="warning" /> settings</span> {item.detail} <a href="#/server">Set them again</a></>
+      return <><span class="no"><Icon name="warning" /> settings</span> {item.detail} <a href={kServer}>Set them again</a></>
     case 'deadLetters':
       return <><span class="no"><Icon name="warning" /> dead letters</span> <a href={href(ns, ['dead'])}>{item.count === undefined ? item.detail : plural(item.count, 'dead letter')}</a></>
     case 'unknownNamespace':
@@ -138,7 +138,7 @@ function ServerNow({ data, rates }: { data: Overview; rates: WorkRates | null })
       <dt>Tasks not sent yet</dt><dd>{count(levels.tasksUnsent)}</dd>
       <dt>HTTP calls of functions</dt><dd>{count(levels.httpRunning)} run, {count(levels.httpWaiting)} wait</dd>
       <dt>Evaluations</dt><dd>{count(levels.evaluationsRunning)} run, {count(levels.evaluationsWaiting)} wait, {levels.jqWorkers} jq workers</dd>
-      <dt>Messages that the broker lost</dt><dd>{count(broker.losses)}{broker.losses > 0 && <> <a href="#/server">which</a></>}</dd>
+      <dt>Messages that the broker lost</dt><dd>{count(broker.losses)}{broker.losses > 0 && <> <a href={kServer}>which</a></>}</dd>
       {store && <><dt>Store</dt><dd>{bytes(store.usedBytes)} used of {bytes(store.dataBytes)}</dd></>}
     </dl>
   )

@@ -50,7 +50,7 @@ export function QueuesPage({ ns }: PageProps) {
               { name: 'May begin', cell: (item) => <Turn queue={item} /> },
               { name: 'Held by', cell: (item) => <Holder ns={ns} queue={item} /> },
             ]} />
-            <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

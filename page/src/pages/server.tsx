@@ -4,9 +4,9 @@ import type { Cluster, Namespace, NamespaceCreated, Namespaces, ServerInfo, Sess
 import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { prettyJson } from '../core/json'
-import { useGet } from '../core/resource'
+import { useGet, useList } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { bytes, Clock, count, Empty, Loaded, Page, Problem } from '../ui/basics'
+import { bytes, Clock, count, Empty, Loaded, More, Page, Problem } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
 import { signOut } from '../ui/sign_in'
 import { Table } from '../ui/table'
@@ -14,7 +14,7 @@ import type { PageProps } from '.'
 
 export function ServerPage(_props: PageProps) {
   const info = useGet<ServerInfo>('/v1/info')
-  const namespaces = useGet<Namespaces>('/v1/ns', { limit: 1000 })
+  const namespaces = useList<Namespaces['items'][number], Namespaces>('/v1/ns', { limit: 200 })
   const chosen = route.value.query.get('namespace')
   const [isCreating, setCreating] = useState(false)
   return (
@@ -24,11 +24,11 @@ export function ServerPage(_props: PageProps) {
         <div class="heading"><h2 id="namespaces">Namespaces</h2><div class="actions"><button type="button" onClick={() => setCreating(true)}>Create a namespace…</button></div></div>
         <Loaded resource={namespaces}>{(data) => (data.items.length === 0
           ? <Empty command={commandLine('', 'namespace', 'create', 'NAME')}><p>No namespaces. The unit that workflows, instances, variables, secrets and settings belong to is made by:</p></Empty>
-          : <Table caption="Namespaces of the server" items={data.items} keyOf={(item) => item.name} rowClass={(item) => (item.name === chosen ? 'is-current' : '')} columns={[
+          : <><Table caption="Namespaces of the server" items={data.items} keyOf={(item) => item.name} rowClass={(item) => (item.name === chosen ? 'is-current' : '')} columns={[
             { name: 'Name', isHeader: true, cell: (item) => <a href={href(item.name)}>{item.name}</a> },
             { name: 'Created', cell: (item) => <Clock at={item.createdAt} /> },
             { name: 'Settings', cell: (item) => <>{item.settingsError ? <span class="no">{item.settingsError}</span> : item.settings ? 'set' : 'none'} <button type="button" class="small" onClick={() => setQuery({ namespace: item.name })}>Show, change, delete…</button></> },
-          ]} />)}
+          ]} /><More list={namespaces} /></>)}
         </Loaded>
         {chosen && <NamespacePanel key={chosen} name={chosen} changed={namespaces.reload} />}
       </section>

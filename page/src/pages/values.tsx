@@ -43,7 +43,7 @@ export function ValuesPage({ ns }: PageProps) {
               { name: 'Sealed', cell: (item) => item.sealed && 'sealed' },
               { name: 'Action', cell: (item) => <><button type="button" class="small" onClick={() => setAction({ kind: 'set', what: 'variable', name: item.key })}>Set…</button> <button type="button" class="small" onClick={() => setAction({ kind: 'delete', what: 'variable', name: item.key })}>Delete…</button></> },
             ]} />
-            <More shown={data.items.length} next={data.next} isLoading={variables.isLoadingOlder} older={() => void variables.older()} />
+            <More list={variables} />
           </>)}
         </Loaded>
       </section>
@@ -56,7 +56,7 @@ export function ValuesPage({ ns }: PageProps) {
               { name: 'Name', isHeader: true, cell: (item) => item.name },
               { name: 'Action', cell: (item) => <><button type="button" class="small" onClick={() => setAction({ kind: 'set', what: 'secret', name: item.name })}>Set…</button> <button type="button" class="small" onClick={() => setAction({ kind: 'delete', what: 'secret', name: item.name })}>Delete…</button></> },
             ]} />
-            <More shown={data.items.length} next={data.next} isLoading={secrets.isLoadingOlder} older={() => void secrets.older()} />
+            <More list={secrets} />
           </>)}
         </Loaded>
       </section>

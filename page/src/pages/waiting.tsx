@@ -46,7 +46,7 @@ export function WaitingPage({ ns }: PageProps) {
               { name: 'Until', cell: (item) => item.deadline && <Relative at={item.deadline} /> },
               { name: 'Try', cell: (item) => <a href={href(ns, ['events', 'try'], { type: item.type, instance: item.instance, attributes: equalsOf(item) })}>test event</a> },
             ]} />
-            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

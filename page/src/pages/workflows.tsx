@@ -43,7 +43,7 @@ export function WorkflowsPage({ ns }: PageProps) {
               { name: 'Applied', cell: (item) => <Clock at={item.updatedAt} /> },
               { name: 'Run', cell: (item) => <a href={href(ns, ['workflows', item.id, 'run'])}>run {item.id}</a> },
             ]} />
-            <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

@@ -102,7 +102,7 @@ export function NewestEvents({ ns, source, children }: { ns: string; source: str
               { name: 'Id', cell: (item) => <span class="mono">{item.id}</span> },
               { name: 'What became of it', isWide: true, cell: (item) => (item.applied ? <Effects ns={ns} effects={item.effects} total={item.effectCount} /> : 'not applied yet') },
             ]} />
-            <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+            <More list={list} />
           </>
         ))}
       </Loaded>

@@ -49,7 +49,7 @@ export function AcceptedCalls({ ns, instance = null, isPart = false, changed }: 
         : <>
           {isPart && <h2>Calls that wait for an answer from outside</h2>}
           <Table caption="Calls that wait for an answer from outside" items={data.items} keyOf={(item) => item.task} columns={columns} />
-          <More shown={data.items.length} next={data.next} isComplete={data.complete} looked={data.looked} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          <More list={list} />
         </>)}
       </Loaded>
       {action?.verb === 'complete' && <CompleteDialog ns={ns} task={action.task} close={() => setAction(null)} answered={answered} />}

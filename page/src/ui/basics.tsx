@@ -6,7 +6,7 @@ import type { InstanceHead } from '../api'
 import { ApiError } from '../core/client'
 import { useBusy } from '../core/busy'
 import { absolute, clock, now, relative } from '../core/time'
-import type { Resource } from '../core/resource'
+import type { Pages, Resource } from '../core/resource'
 import { href } from '../core/route'
 import { Icon, type IconName } from './icons'
 
@@ -222,23 +222,20 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
   return <button type="button" class="small copy" onClick={() => void copy()}><Icon name="copy" />{isDone ? 'Copied' : label}</button>
 }
 
-/** "100 shown [Older]" below a list, and where a bound of the server cut it. */
-export function More({ shown, next, isComplete = true, looked, isLoading, older }: {
-  shown: number
-  next: string | null
-  isComplete?: boolean
-  looked?: number
-  isLoading: boolean
-  older: () => void
-}) {
+/** "100 shown [Older]" below a list, where a bound of the server cut it, and how many of its first rows the list has given up. */
+export function More({ list }: { list: Pages }) {
+  const { data, isLoadingOlder, older, reload } = list
+  if (data === undefined) return null
+  const { items, next, looked, complete = true, dropped = 0 } = data
   // A bound of the server has probably ended a page before it was full.
-  const isSparse = next !== null && (looked ?? 0) > 2 * shown + 100
-  const end = isComplete ? ', that is all' : '; others may be missing'
+  const isSparse = next !== null && (looked ?? 0) > 2 * (items.length + dropped) + 100
+  const end = complete ? ', that is all' : '; others may be missing'
   return (
     <p class="more">
-      <span>{count(shown)} shown{next === null ? end : ''}</span>
-      {(isSparse || !isComplete) && looked !== undefined && <span> · the server looked at {count(looked)}{next === null ? '' : '; go on'}</span>}
-      {next !== null && <button type="button" disabled={isLoading} onClick={older}>{isLoading ? 'Loading…' : isSparse ? 'Go on' : 'Older'}</button>}
+      <span>{count(items.length)} shown{dropped > 0 && `, without the first ${count(dropped)}`}{next === null ? end : ''}</span>
+      {(isSparse || !complete) && looked !== undefined && <span> · the server looked at {count(looked)}{next === null ? '' : '; go on'}</span>}
+      {dropped > 0 && <button type="button" onClick={reload}>Back to the first</button>}
+      {next !== null && <button type="button" disabled={isLoadingOlder} onClick={() => void older()}>{isLoadingOlder ? 'Loading…' : isSparse ? 'Go on' : 'Older'}</button>}
     </p>
   )
 }

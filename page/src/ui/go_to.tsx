@@ -71,6 +71,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
         <div role="status">
           {error && <Problem error={error} />}
           {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
+          {found && !found.complete && <p class="quiet">There may be more than these; write more of the name.</p>}
           {found?.notRead && <p class="quiet">The broker did not answer: {found.notRead.msg}</p>}
           {found && (
             <ul class="plain">

@@ -7,7 +7,7 @@ import { isBusy } from '../core/busy'
 import { needsSignIn, readAgain } from '../core/client'
 import { connection, lostSince, useLive } from '../core/live'
 import { useGet } from '../core/resource'
-import { href, lastNamespace, navigate, route } from '../core/route'
+import { href, kServer, lastNamespace, navigate, route } from '../core/route'
 import { isLive, isUtc, nextTheme, theme } from '../core/settings'
 import { clock, clockOffset, duration, now } from '../core/time'
 import { barPageOf, kPages, pageOf } from '../pages'
@@ -69,7 +69,7 @@ function Bar({ ns, openGoTo, openHelp }: { ns: string; openGoTo: () => void; ope
       <nav aria-label="Pages">
         <ul>
           {kPages.map((entry) => (
-            <li><a href={entry.path === 'server' ? '#/server' : href(ns, entry.path ? [entry.path] : [])} aria-current={page === entry.path ? 'page' : undefined}>
+            <li><a href={entry.path === 'server' ? kServer : href(ns, entry.path ? [entry.path] : [])} aria-current={page === entry.path ? 'page' : undefined}>
               {entry.name}{entry.path === 'dead' && dead > 0 && <> <span class="badge">{count(dead)}</span></>}
             </a></li>
           ))}
@@ -95,12 +95,16 @@ function LiveSwitch() {
   )
 }
 
+/** The choice of the namespace. It has the first thousand; the last option leads to the page that lists all. */
 function NamespaceChoice({ ns }: { ns: string }) {
-  const list = useGet<Namespaces>('/v1/ns')
-  const names = new Set([ns, ...(list.data?.items.map((item) => item.name) ?? [])])
+  const list = useGet<Namespaces>('/v1/ns', { limit: 1000 })
+  const { items = [], next = null } = list.data ?? {}
+  const names = new Set([ns, ...items.map((item) => item.name)])
+  const choose = (name: string): void => navigate(name === '' ? kServer : href(name, route.value.ns === '' ? [] : route.value.parts.slice(0, 1)))
   return (
-    <select aria-label="Namespace" value={ns} onChange={(event) => navigate(href(event.currentTarget.value, route.value.ns === '' ? [] : route.value.parts.slice(0, 1)))}>
+    <select aria-label="Namespace" value={ns} onChange={(event) => { choose(event.currentTarget.value); event.currentTarget.value = ns }}>
       {[...names].sort().map((name) => <option value={name}>{name}</option>)}
+      {next !== null && <option value="">others than the first {count(items.length)}…</option>}
     </select>
   )
 }

@@ -25,7 +25,7 @@ export function Revisions({ ns, id, newest }: { ns: string; id: string; newest: 
             { name: 'Instances', isNumber: true, cell: (item) => count(numbers.get(item.revision) ?? 0) },
             { name: 'Graph', cell: (item) => <a href={href(ns, ['workflows', id, 'graph'], { revision: item.revision })}>graph of {item.revision}</a> },
           ]} />
-          <More shown={data.items.length} next={data.next} isLoading={list.isLoadingOlder} older={() => void list.older()} />
+          <More list={list} />
         </>
       )}</Loaded>
       <section class="panel" aria-label={`Revision ${shown}`}>

@@ -1,0 +1,82 @@
+// Lists and choices that are cut say so, and lead to what they leave out.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, sees, settled, until } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+/** A page that gets `limit` items at most from the calls that fit `pattern`. */
+async function openBounded(address, pattern, limit) {
+  const context = await console_.browser.newContext()
+  await context.route(pattern, (route) => {
+    const url = new URL(route.request().url())
+    url.searchParams.set('limit', String(limit))
+    return route.continue({ url: url.href })
+  })
+  return console_.open(address, { context })
+}
+
+/** The texts of the options of a choice. */
+function optionsOf(choice) {
+  return choice.locator('option').allTextContents()
+}
+
+test('namespaces: a choice that has not all says so, and leads to the page that lists them', async () => {
+  for (const name of ['aa', 'ab', 'zz']) await server.call('PUT', `/v1/ns/${name}`)
+  const page = await openBounded('#/zz/workflows', '**/v1/ns?*', 2)
+  await settled(page)
+  const choice = page.getByLabel('Namespace', { exact: true })
+  await choice.getByRole('option', { name: 'others than the first 2…' }).waitFor({ state: 'attached' })
+  assert.deepEqual(await optionsOf(choice), ['aa', 'ab', 'zz', 'others than the first 2…'])
+  await choice.selectOption('others than the first 2…')
+  await page.waitForURL(/#\/server$/)
+  assert.equal(await choice.inputValue(), 'zz')
+  const table = page.getByRole('region', { name: 'Namespaces of the server' })
+  await table.getByRole('link', { name: 'ab' }).waitFor()
+  assert.equal(await table.locator('tbody tr').count(), 2)
+  await page.getByRole('button', { name: 'Older' }).click()
+  await table.getByRole('link', { name: 'zz' }).waitFor()
+  await sees(page, 'that is all')
+  await choice.selectOption('ab')
+  await page.waitForURL(/#\/ab$/)
+  await page.context().close()
+})
+
+test('namespaces: a choice that has all has no further option', async () => {
+  const page = await console_.open('#/default')
+  await settled(page)
+  const choice = page.getByLabel('Namespace', { exact: true })
+  await choice.getByRole('option', { name: 'zz' }).waitFor({ state: 'attached' })
+  assert.deepEqual((await optionsOf(choice)).filter((name) => name.includes('…')), [])
+  await page.context().close()
+})
+
+test('instances: a workflow that the choice does not have is typed', async () => {
+  await server.run('fails')
+  const id = await server.run('placed', { id: 'L-1' })
+  const page = await openBounded('#/default/instances', '**/v1/ns/default/workflows?*', 2)
+  const field = page.getByLabel('or another; the choice has the first 2')
+  await field.fill('placed')
+  await field.press('Enter')
+  await page.waitForURL(/workflow=placed/)
+  await settled(page)
+  await until(async () => (await page.locator('tbody tr').count()) === 1)
+  await page.locator(`tr[data-row="${id}"]`).waitFor()
+  assert.equal(await page.getByRole('combobox', { name: 'Workflow' }).inputValue(), 'placed')
+  await page.context().close()
+})
+
+test('go to: what a bound of the server has left out is said', async () => {
+  const page = await console_.open('#/default')
+  await page.route('**/find?*', async (route) => {
+    const answer = await (await route.fetch()).json()
+    return route.fulfill({ json: { ...answer, complete: false } })
+  })
+  await page.getByRole('button', { name: 'Go to' }).click()
+  await page.getByRole('dialog').getByRole('textbox').fill('booking')
+  await sees(page.getByRole('dialog'), 'There may be more than these')
+  await page.context().close()
+})
