@@ -1,11 +1,13 @@
 // The pages by the first part of their address.
 import type { ComponentType } from 'preact'
+import type { Route } from '../core/route'
 import { EventsPage } from './events'
 import { InstancePage } from './instance'
 import { InstancesPage } from './instances'
 import { OverviewPage } from './overview'
 import { WorkflowsPage } from './workflows'
 import { lazy } from './lazy'
+import { tabsOf } from './places'
 import { UnknownPage } from './unknown'
 
 export interface PageProps {
@@ -32,43 +34,26 @@ const WebhookPage = lazy(async () => (await import('./webhook')).WebhookPage)
 const WorkflowPage = lazy(async () => (await import('./workflow')).WorkflowPage)
 const EventPage = lazy(async () => (await import('./event')).EventPage)
 
-/** The pages of the bar, in their order. */
-export const kPages = [
-  { path: '', name: 'Overview' },
-  { path: 'instances', name: 'Instances' },
-  { path: 'waiting', name: 'Waiting' },
-  { path: 'events', name: 'Events' },
-  { path: 'sources', name: 'Sources' },
-  { path: 'dead', name: 'Dead letters' },
-  { path: 'workflows', name: 'Workflows' },
-  { path: 'groups', name: 'Groups' },
-  { path: 'next', name: 'Next' },
-  { path: 'queues', name: 'Queues' },
-  { path: 'calls', name: 'Calls' },
-  { path: 'functions', name: 'Functions' },
-  { path: 'values', name: 'Values' },
-  { path: 'server', name: 'Server' },
-]
-
-const kLists: Record<string, ComponentType<PageProps>> = {
+const kLists = new Map<string, ComponentType<PageProps>>(Object.entries({
   instances: InstancesPage, waiting: WaitingPage, events: EventsPage, sources: SourcesPage, webhooks: SourcesPage, dead: DeadLettersPage,
-  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, queues: QueuesPage, calls: CallsPage, functions: FunctionsPage, values: ValuesPage, server: ServerPage,
-}
-const kDetails: Record<string, ComponentType<PageProps>> = {
+  workflows: WorkflowsPage, groups: GroupsPage, next: NextPage, queues: QueuesPage, calls: CallsPage, functions: FunctionsPage, values: ValuesPage,
+}))
+const kDetails = new Map<string, ComponentType<PageProps>>(Object.entries({
   instances: InstancePage, events: EventPage, sources: SourcePage, webhooks: WebhookPage, dead: DeadLetterPage, workflows: WorkflowPage,
-}
+}))
 
-/** The page of the bar to which an address belongs, by its first part. */
-export function barPageOf(name: string | undefined): string {
-  return name === 'webhooks' ? 'sources' : name ?? ''
-}
-
-/** The page for the parts of an address; addresses with the same key are one page with another state. */
-export function pageOf(parts: string[]): { key: string; Component: ComponentType<PageProps> } {
-  const [name, id] = parts
+/** The page of an address; addresses with the same key are one page with another state. */
+export function pageOf({ ns, parts }: Pick<Route, 'ns' | 'parts'>): { key: string; Component: ComponentType<PageProps> } {
+  if (ns === '') return { key: 'server', Component: ServerPage }
+  const [name, id, ...tabs] = parts
   if (name === undefined) return { key: '', Component: OverviewPage }
-  if (name === 'events' && id === 'try') return { key: 'events/try', Component: TryEventPage }
-  if (name === 'events' && id === 'replays') return { key: 'events/replays', Component: ReplaysPage }
-  const Component = id === undefined ? kLists[name] : kDetails[name]
-  return { key: parts.slice(0, 2).join('/'), Component: Component ?? UnknownPage }
+  const isTab = tabs.length === 0 || (tabs.length === 1 && tabsOf(name).includes(tabs[0] ?? ''))
+  const Component = isTab ? (id === undefined ? kLists.get(name) : detailOf(name, id)) : undefined
+  return Component === undefined ? { key: `unknown ${parts.join('/')}`, Component: UnknownPage } : { key: parts.slice(0, 2).join('/'), Component }
+}
+
+function detailOf(name: string, id: string): ComponentType<PageProps> | undefined {
+  if (name === 'events' && id === 'try') return TryEventPage
+  if (name === 'events' && id === 'replays') return ReplaysPage
+  return kDetails.get(name)
 }

@@ -21,12 +21,11 @@ import { Save } from '../instance/save'
 import { Story, useStory, type StoryRecord, type StoryState } from '../instance/story'
 import { compensationsOf, kReadKinds, undoNotes } from '../instance/undo'
 import { lazy } from './lazy'
+import { kInstanceTabs } from './places'
 import type { PageProps } from '.'
 
 const Compensations = lazy<{ ns: string; instance: Instance; last: number }>(async () => (await import('../instance/compensations')).Compensations, 'h2')
 const WhyTab = lazy<{ ns: string; instance: Instance; records: StoryRecord[]; again: Again; choose: (verb: Verb) => void }>(async () => (await import('../instance/why')).WhyTab, 'h2')
-
-const kTabs = ['story', 'data', 'why', 'calls', 'children', 'variables'] as const
 
 export function InstancePage({ ns, parts }: PageProps) {
   const id = parts[1] ?? ''
@@ -73,7 +72,7 @@ export function InstancePage({ ns, parts }: PageProps) {
           </div>
           {hasCompensations(data, story) && <Compensations ns={ns} instance={data} last={Math.max(story.first, story.items.findLast((record) => kReadKinds.includes(record.kind))?.number ?? 0)} />}
           <nav aria-label="Parts of the instance"><ul class="tabs">
-            {kTabs.map((name) => <li><a href={href(ns, ['instances', id, name], { at })} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{badge(name, data)}</a></li>)}
+            {kInstanceTabs.map((name) => <li><a href={href(ns, ['instances', id, name], { at })} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{badge(name, data)}</a></li>)}
           </ul></nav>
           {tab === 'story' && <Story ns={ns} instance={data} story={story} at={at} />}
           {tab === 'data' && <DataTab ns={ns} instance={data} at={at} last={story.last} />}

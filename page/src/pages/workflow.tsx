@@ -15,8 +15,7 @@ import { Run } from '../workflow/run'
 import { TextTab } from '../workflow/text'
 import { Schedule } from '../workflow/schedule'
 import type { PageProps } from '.'
-
-const kTabs = ['graph', 'text', 'revisions', 'run'] as const
+import { kWorkflowTabs } from './places'
 
 export function WorkflowPage({ ns, parts }: PageProps) {
   const id = parts[1] ?? ''
@@ -37,7 +36,7 @@ export function WorkflowPage({ ns, parts }: PageProps) {
         <>
           <p><span class="quiet">revision {data.revision}, applied <Clock at={data.updatedAt} />, starts by {data.start === 'default' ? 'call' : data.start}</span> {data.paused && <Status status="paused" />}{data.description && <> <span class="quiet">·</span> {data.description}</>}</p>
           <nav aria-label="Parts of the workflow"><ul class="tabs">
-            {kTabs.map((name) => <li><a href={href(ns, ['workflows', id, name])} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{name === 'revisions' && ` ${data.revision}`}</a></li>)}
+            {kWorkflowTabs.map((name) => <li><a href={href(ns, ['workflows', id, name])} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{name === 'revisions' && ` ${data.revision}`}</a></li>)}
           </ul></nav>
           {tab === 'graph' && <LiveGraph ns={ns} id={id} newest={data.revision} />}
           {tab === 'graph' && data.start === 'scheduled' && <Schedule ns={ns} id={id} />}

@@ -10,7 +10,8 @@ import { useGet } from '../core/resource'
 import { href, kServer, lastNamespace, navigate, route } from '../core/route'
 import { isLive, isUtc, nextTheme, theme } from '../core/settings'
 import { clock, clockOffset, duration, now } from '../core/time'
-import { barPageOf, kPages, pageOf } from '../pages'
+import { pageOf } from '../pages'
+import { barPageOf, kPages } from '../pages/places'
 import { Boundary, count } from './basics'
 import { announcement } from './dialog'
 import { GoTo } from './go_to'
@@ -52,7 +53,7 @@ function Main({ children }: { children: ComponentChildren }) {
 /** The page of the address; another address of the same page keeps its state. */
 function Current() {
   const { ns, parts } = route.value
-  const { key, Component } = pageOf(parts)
+  const { key, Component } = pageOf({ ns, parts })
   const name = `${ns}/${key}`
   return <Boundary key={name} name={name}><Component key={name} ns={ns} parts={parts} /></Boundary>
 }
