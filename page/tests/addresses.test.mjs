@@ -55,3 +55,51 @@ test('an address without a part shows the first one', async () => {
   await settled(page)
   await page.context().close()
 })
+
+test('a namespace that is named server has its pages, and the server has its own', async () => {
+  await server.call('PUT', '/v1/ns/server')
+  const page = await console_.open('#/server')
+  await page.getByRole('heading', { level: 1, name: 'Server', exact: true }).waitFor()
+  await settled(page)
+  const bar = page.getByRole('navigation', { name: 'Pages' })
+  assert.equal(await bar.locator('a[aria-current="page"]').textContent(), 'Server')
+  await page.getByLabel('Namespace', { exact: true }).selectOption('server')
+  await page.waitForURL(/#\/server\/overview$/)
+  await page.getByRole('heading', { level: 1, name: 'Overview of server' }).waitFor()
+  assert.equal(await bar.locator('a[aria-current="page"]').textContent(), 'Overview')
+  await bar.getByRole('link', { name: 'Instances', exact: true }).click()
+  await page.waitForURL(/#\/server\/instances$/)
+  await bar.getByRole('link', { name: 'Overview', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview of server' }).waitFor()
+  await bar.getByRole('link', { name: 'Server', exact: true }).click()
+  await page.waitForURL(/#\/server$/)
+  // From the list of namespaces, too; and what the page of the server keeps in the address stays there.
+  const row = page.getByRole('region', { name: 'Namespaces of the server' }).locator('tbody tr', { has: page.getByRole('link', { name: 'server', exact: true }) })
+  await row.getByRole('button', { name: 'Show, change, delete…' }).click()
+  await page.waitForURL(/#\/server\?namespace=server$/)
+  await page.getByRole('heading', { name: 'Namespace server' }).waitFor()
+  await row.getByRole('link', { name: 'server', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview of server' }).waitFor()
+  await console_.show(page, 'server/nonsense')
+  await page.getByRole('main').getByRole('link', { name: 'the overview' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview of server' }).waitFor()
+  await page.context().close()
+})
+
+test('namespaces that are named like pages and like members of objects are reachable', async () => {
+  const names = ['overview', 'instances', 'default-', 'constructor', '__proto__']
+  for (const name of names) await server.call('PUT', `/v1/ns/${name}`)
+  const page = await console_.open('#/default')
+  for (const name of names) {
+    for (const address of [name, `${name}/overview`]) {
+      await console_.show(page, address)
+      await page.getByRole('heading', { level: 1, name: `Overview of ${name}` }).waitFor()
+      assert.equal(await page.locator('.problem').count(), 0, address)
+      assert.equal(await page.getByLabel('Namespace', { exact: true }).inputValue(), name)
+    }
+    await console_.show(page, `${name}/instances`)
+    await page.getByRole('heading', { level: 1, name: 'Instances', exact: true }).waitFor()
+    assert.equal(await page.locator('.problem').count(), 0, name)
+  }
+  await page.context().close()
+})

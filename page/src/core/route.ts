@@ -1,19 +1,30 @@
 // The URL is the state: "#/{namespace}/{parts…}?{query}". Every page, filter, tab and record is in it.
+//
+// "#/server" alone is the page of the server, and the only address without a namespace. A namespace may have any name, also "server": the
+// overview of each has the address "#/{namespace}/overview", and "#/{namespace}" for short if the namespace is not named "server".
 import { signal } from '@preact/signals'
 
 export interface Route {
   /** The namespace; empty on the page of the server. */
   ns: string
-  /** The parts behind the namespace; none: the overview. */
+  /** The parts behind the namespace; none: the overview, or the page of the server. */
   parts: string[]
   query: URLSearchParams
 }
 
+/** The name that stands for the server where a namespace stands otherwise. */
+const kServerName = 'server'
+/** The part that names the overview of a namespace. */
+const kOverview = 'overview'
+/** The address of the page of the server. */
+export const kServer = `#/${kServerName}`
+
 function parse(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s)
-  const parts = path.split('/').filter((part) => part !== '').map(decode)
-  if (parts[0] === 'server' && parts.length === 1) return { ns: '', parts: ['server'], query: new URLSearchParams(query) }
-  return { ns: parts[0] ?? 'default', parts: parts.slice(1), query: new URLSearchParams(query) }
+  const [ns = 'default', ...parts] = path.split('/').filter((part) => part !== '').map(decode)
+  const isOverview = parts.length === 1 && parts[0] === kOverview
+  if (ns === kServerName && parts.length === 0) return { ns: '', parts: [], query: new URLSearchParams(query) }
+  return { ns, parts: isOverview ? [] : parts, query: new URLSearchParams(query) }
 }
 
 function decode(text: string): string {
@@ -34,9 +45,6 @@ addEventListener('hashchange', () => {
   if (route.value.ns) lastNamespace.value = route.value.ns
 })
 
-/** The address of the page of the server. */
-export const kServer = '#/server'
-
 export type Parameters = Record<string, string | number | null | undefined>
 
 /** The address of a page: of the overview if no parts are given. */
@@ -45,7 +53,7 @@ export function href(ns: string, parts: Array<string | number> = [], query: Para
   if (!(query instanceof URLSearchParams)) {
     for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value))
   }
-  const path = [ns, ...parts].map((part) => encodeURIComponent(part)).join('/')
+  const path = [ns, ...(ns === kServerName && parts.length === 0 ? [kOverview] : parts)].map((part) => encodeURIComponent(part)).join('/')
   const text = parameters.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')
   return `#/${path}${text ? `?${text}` : ''}`
 }
