@@ -7,6 +7,7 @@ import { href } from '../core/route'
 import { lazy } from '../pages/lazy'
 import type { AcceptedCallsProps } from '../ui/accepted_calls'
 import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
+import { progressColumns } from '../ui/call_progress'
 import { CallLimit } from '../ui/limits'
 import { Table } from '../ui/table'
 
@@ -44,6 +45,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
             { name: 'Status', cell: (item) => <Status status={item.status} /> },
             { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
             { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{name} <Relative at={at} /> </>)) },
+            ...progressColumns(data.items),
             ...(hasLimits ? [{ name: 'Limit', isWide: true, cell: (item: Call) => <CallLimit ns={ns} call={item} /> }] : []),
             { name: 'Last error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },
             { name: 'Instance or task', cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },

@@ -7,6 +7,7 @@ import { commandLine, httpCall, option, quote } from '../core/commands'
 import { parseJson } from '../core/json'
 import { useInterval, useList } from '../core/resource'
 import { Clock, Empty, InstanceLink, Loaded, More, Relative } from './basics'
+import { progressColumns } from './call_progress'
 import { ActionDialog } from './dialog'
 import { Table, type Column } from './table'
 
@@ -39,6 +40,7 @@ export function AcceptedCalls({ ns, instance = null, isPart = false, changed }: 
     { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
     { name: 'Since', cell: (item) => <Relative at={item.since} /> },
     { name: 'Times out', cell: (item) => item.deadline && <><Clock at={item.deadline} />, <Relative at={item.deadline} /></> },
+    ...progressColumns(list.data?.items ?? []),
     { name: 'Task', cell: (item) => <span class="mono">{item.task}</span> },
     { name: 'Answer', cell: (item) => <span class="nowrap">{(['complete', 'fail'] as const).map((verb) => <><button type="button" class="small" onClick={() => setAction({ verb, task: item })}>{verb === 'complete' ? 'Complete…' : 'Fail…'}</button> </>)}</span> },
   ]
