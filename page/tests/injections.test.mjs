@@ -1,8 +1,11 @@
 // Acceptance check 20: content from outside is text in every field that is shown. Thirty texts that would
 // act if they were put into the document as markup, a style, an address or a template.
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { Console, until } from './harness.mjs'
+import { Console, settled, until } from './harness.mjs'
 
 const kInjections = [
   '<img src=x onerror="hit=1">', '<script>hit=1</script>', '"><script>hit=1</script>', "'><img src=x onerror=hit=1>", '<svg onload=hit=1>', '<svg><script>hit=1</script></svg>',
@@ -51,6 +54,18 @@ async function missing(page, injections) {
   return injections.filter((one) => !text.includes(one) && !text.includes(JSON.stringify(one).slice(1, -1)))
 }
 
+/** Opens the places of a namespace, each with the texts that it shows, and fails if one of them is not text there. */
+async function assertAreText(ns, places) {
+  for (const [place, injections, prepare] of places) {
+    const page = await console_.open(`#/${ns}/${place}`)
+    await settled(page)
+    await prepare?.(page)
+    if (injections.length > 0) await until(async () => (await missing(page, injections)).length === 0, `the texts in ${ns}/${place}: ${await missing(page, injections)}`)
+    await assertIsText(page, place)
+    await page.context().close()
+  }
+}
+
 test('20 CSP: thirty injections in every field that is shown are text', async () => {
   assert.equal(kInjections.length, 30)
   await server.call('PUT', '/v1/ns/default/workflows/echo', kEcho, { 'content-type': 'application/yaml' })
@@ -72,12 +87,145 @@ test('20 CSP: thirty injections in every field that is shown are text', async ()
     ['events', []], ['events?limit=100&type=echo.go', []], ['dead', []], [`dead/${letters.find((letter) => letter.id)?.id}`, []], ['values', []], ['workflows', []], ['workflows/echo/graph', []], ['workflows/echo/text', []], ['waiting', []], ['', []],
     ...letters.slice(0, 8).map((letter) => [`dead/${letter.id}`, []]),
   ]
-  for (const [place, injections] of places) {
-    const page = await console_.open(`#/default/${place}`)
-    await page.locator('h1').waitFor()
-    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-    if (injections.length > 0) await until(async () => (await missing(page, injections)).length === 0, `the texts in ${place}: ${await missing(page, injections)}`)
-    await assertIsText(page, place)
-    await page.close()
+  await assertAreText('default', places)
+})
+
+/** The texts that fit into a header of HTTP. */
+const kHeaders = kInjections.filter((one) => /^[\x20-\x7e]+$/.test(one))
+
+/** A service that accepts tasks (`callbacks` has their URLs) or fails, with the texts as code and message of the error. */
+function startService(callbacks) {
+  let failures = 0
+  const http = createServer((request, response) => {
+    request.resume()
+    if (request.url === '/accept') {
+      callbacks.push(request.headers['millrace-callback'])
+      response.writeHead(200, { 'Millrace-Answer': 'accepted', connection: 'close' })
+    } else {
+      response.writeHead(500, { 'Direktiv-ErrorCode': 'echo.refused', 'Direktiv-ErrorMessage': kHeaders[failures % kHeaders.length], connection: 'close' })
+      failures += 1
+    }
+    response.end()
+  }).listen(0, '127.0.0.1')
+  http.unref()
+  return http
+}
+
+const kCalls = `id: calls
+functions:
+  - {id: accept, type: service, service: accept}
+states:
+  - {id: ask, type: foreach, array: jq(.items), action: {function: accept, input: {}}}
+`
+const kFails = `id: refused
+functions:
+  - {id: refuse, type: service, service: refuse}
+states:
+  - {id: ask, type: action, action: {function: refuse, input: {}}}
+`
+const kTurns = `id: turns
+concurrency: {limit: 1, key: jq(.key)}
+states:
+  - {id: hold, type: consumeEvent, event: {type: turns.go}}
+`
+const kPairs = `id: pairs
+start: {type: eventsAnd, events: [{type: pair.one}, {type: pair.two}], correlate: [note]}
+states:
+  - {id: done, type: noop}
+`
+const kListens = `id: listens
+states:
+  - {id: hold, type: consumeEvent, event: {type: listens.go, context: {note: 'jq(.note)'}}}
+`
+
+/** A workflow whose name, texts of conditions and codes of errors are the texts. */
+const kNamed = JSON.stringify({
+  id: 'named',
+  name: kInjections[0],
+  description: kInjections.join(' '),
+  states: [
+    { id: 'choose', type: 'switch', conditions: kInjections.map((one) => ({ condition: `jq(.a == ${JSON.stringify(one)})`, transition: 'end' })), defaultTransition: 'end' },
+    { id: 'end', type: 'noop', log: kInjections.join(' ') },
+  ],
+})
+
+/** One of the texts, without quotes: it is not escaped within a program of jq in JSON. */
+const kPlain = kInjections[4]
+
+async function fillOutside(callbacks) {
+  const http = startService(callbacks)
+  await once(http, 'listening')
+  const url = `http://127.0.0.1:${http.address().port}`
+  const mapping = { type: 'made', subject: 'jq(.data.texts[0])', attributes: { note: `jq(${JSON.stringify(kPlain)})` } }
+  await server.call('PUT', '/v1/ns/outside')
+  await server.call('PUT', '/v1/ns/outside/secrets/key', 'key', { 'content-type': 'application/octet-stream' })
+  await server.call('PUT', '/v1/ns/outside', { services: { accept: { url: `${url}/accept` }, refuse: { url: `${url}/refuse` } }, hooks: { git: { verify: { form: 'github', secrets: ['key'] }, mapping } } })
+  for (const [id, text] of Object.entries({ calls: kCalls, refused: kFails, turns: kTurns, pairs: kPairs, listens: kListens, named: kNamed })) {
+    await server.call('PUT', `/v1/ns/outside/workflows/${id}`, text, { 'content-type': 'application/yaml' })
   }
+  await server.call('PUT', '/v1/ns/outside/workflows/named', `${kNamed}\n# ${kInjections.join(' ')}\n`, { 'content-type': 'application/yaml' })
+}
+
+/** Calls the API in the namespace `outside`. */
+const outside = (method, path, body, headers) => server.call(method, `/v1/ns/outside${path}`, body, headers)
+const start = async (workflow, input, headers) => (await outside('POST', `/workflows/${workflow}/start`, input, headers)).id
+const kEvent = { 'content-type': 'application/cloudevents+json' }
+
+test('20 CSP: keys, correlations, progress, answers of services, names and settings are text', async () => {
+  const callbacks = []
+  await fillOutside(callbacks)
+  // Instances with the texts as keys of the start, of their queue, as what they wait for, and as errors of their calls.
+  for (const one of kInjections) for (let index = 0; index < 2; index += 1) await start('turns', { key: one })
+  const waits = await start('turns', { key: kInjections[0] })
+  const listens = []
+  for (const [index, one] of kInjections.entries()) listens.push(await start('listens', { note: one }, index < kHeaders.length ? { 'idempotency-key': kHeaders[index] } : {}))
+  const calls = await start('calls', { items: [0, 1, 2] })
+  await until(() => callbacks.length === 3, 'the service has accepted three tasks')
+  for (const [index, url] of callbacks.entries()) {
+    const body = JSON.stringify({ progress: { texts: kInjections.slice(index * 10, index * 10 + 10) } })
+    await until(async () => (await fetch(`${url}/heartbeat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).ok, 'the heartbeat is taken')
+  }
+  const refused = []
+  for (let index = 0; index < kHeaders.length; index += 1) refused.push(await start('refused', {}))
+  for (const id of refused) await until(async () => (await outside('GET', `/instances/${id}`)).status === 'failed', `${id} is failed`)
+  // Events with the texts as correlation, and one that nearly wakes each of those that wait.
+  for (const [index, one] of kInjections.entries()) await outside('POST', '/events', { specversion: '1.0', id: `pair-${index}`, source: 'outside', type: 'pair.one', note: one }, kEvent)
+  await outside('POST', '/events', { specversion: '1.0', id: 'near', source: 'outside', type: 'listens.go', note: kInjections[1] + kInjections[2] }, kEvent)
+  const near = await until(async () => (await outside('GET', '/events?id=near')).items.find((item) => item.applied), 'the event is applied')
+  // Messages of another stream, a source that maps them, and a request of an inbound webhook.
+  await server.makeStream('OUTSIDE', ['outside.*'])
+  for (const one of kInjections) await server.publish('outside.a', JSON.stringify({ texts: [one] }))
+  await outside('PUT', '/sources/texts', { stream: 'OUTSIDE', begin: 'all', mapping: { type: 'made', subject: 'jq(.data.texts[0])', attributes: { note: `jq(${JSON.stringify(kPlain)})` } } })
+  await until(async () => (await outside('GET', '/sources/texts')).position === kInjections.length, 'the source has read all')
+  const request = JSON.stringify({ texts: kInjections })
+  await outside('POST', '/hooks/git', request, { 'x-hub-signature-256': `sha256=${createHmac('sha256', 'key').update(request).digest('hex')}` })
+  for (const [index, one] of kInjections.entries()) await outside('PUT', `/variables/text-${index}`, one, { 'content-type': `text/plain; a="${one.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"` })
+  const first = kInjections.slice(0, 1)
+  await assertAreText('outside', [
+    ['queues', kInjections], [`instances/${waits}`, first], ['groups', kInjections], ['waiting', kInjections],
+    ['calls', kInjections], [`instances/${calls}/calls`, kInjections], [`instances/${calls}`, []],
+    ['instances?workflow=listens', kInjections], [`instances/${listens[0]}`, [kHeaders[0]]], [`instances/${listens[3]}/why`, [kInjections[3]]], [`events/${near.sequence}`, [kInjections[1] + kInjections[2]]],
+    ['instances?workflow=refused', kHeaders], ['functions', kHeaders.slice(-1)], [`instances/${refused[4]}`, [kHeaders[4]]], [`instances/${refused[5]}/why`, [kHeaders[5]]], ['', []],
+    ['workflows', first], ['workflows/named/graph', kInjections], ['workflows/named/text', []], ['workflows/named/revisions', kInjections],
+    ['sources/texts', [kPlain]], ['sources/texts/try', kInjections.slice(-1)], ['events?type=made', [kPlain]], ['webhooks/git', [kPlain]], ['sources', []], ['values', ['text/plain; a=']], ['next', []],
+  ])
+})
+
+test('20 CSP: texts in an address are text', async () => {
+  const page = await console_.open('#/default')
+  const shown = async (place) => { await settled(page); await assertIsText(page, place) }
+  for (const one of kInjections.filter((_, index) => index % 3 === 0)) {
+    const text = encodeURIComponent(one)
+    for (const place of [`${text}/instances`, `default/${text}`, `default/instances/${text}`, `default/instances/${text}/${text}`, `default/workflows/${text}`, `default/events/${text}`, `default/dead/${text}`, `default/sources/${text}`, `default/webhooks/${text}`]) {
+      await console_.show(page, place)
+      await shown(place)
+    }
+    for (const place of ['instances?state=', 'instances?error=', 'instances?workflow=', 'waiting?type=', 'events?type=', 'groups?workflow=', 'queues?workflow=', 'calls?instance=', 'values?workflow=', 'next?until=', 'dead?reason=', 'events/try?type=', 'events/replays?type=']) {
+      await console_.show(page, `default/${place}${text}`)
+      await shown(place + text)
+    }
+    await console_.show(page, `server?namespace=${text}`)
+    await shown(`server?namespace=${text}`)
+  }
+  await page.context().close()
 })
