@@ -1,15 +1,13 @@
 // Acceptance checks 18 (no token), 21 (axe), 23 and 26 (prefix).
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { addAxe, kLooks, violations } from './axe.mjs'
 import { Console, sees, settled } from './harness.mjs'
 import { routesOf } from './routes.mjs'
 
-const kAxe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const open = new Console()
 const prefixed = new Console({ prefix: '/x/' })
 const consoles = [open, prefixed]
@@ -34,14 +32,6 @@ test('18 sign-in: a session that could not be read is an error, not a server wit
   await sees(session, 'No session')
   await page.context().close()
 })
-
-/** Of the dark theme only the colours are looked at: all else is that of the light one. */
-async function violations(page, scheme) {
-  return page.evaluate(async (isDark) => {
-    const result = await window.axe.run(document, { resultTypes: ['violations'], runOnly: isDark ? ['color-contrast', 'link-in-text-block'] : ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-    return result.violations.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.target.join(' ')} ${node.failureSummary.split('\n')[1] ?? ''}`))
-  }, scheme === 'dark')
-}
 
 /** Runs in the browser: the tables that are wider than their region and do not say so, or say so and are not. */
 async function falseHints() {
@@ -84,12 +74,7 @@ function brokenOptions() {
   return { found, broken: [...broken] }
 }
 
-/** axe is put in by the browser's own protocol, which the policy does not bind. */
-async function addAxe(page) {
-  await page.evaluate(kAxe)
-}
-
-for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 320], ['dark', 320]]) {
+for (const [scheme, width] of kLooks) {
   test(`21 axe: no violation on any route, ${scheme}, ${width} px, and nothing is wider than the window`, async () => {
     const routes = await routesOf(open.server)
     const page = await open.open('#/default', { scheme, width })
