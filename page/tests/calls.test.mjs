@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { askApproval, setApprovals } from './approvals.mjs'
-import { Console, sees } from './harness.mjs'
+import { Console, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -98,4 +98,69 @@ test('calls: the filter is in the address', async () => {
   await rowOf(page, other.task).waitFor()
   await rowOf(page, one.task).waitFor()
   assert.doesNotMatch(page.url(), /instance=/)
+})
+
+const kMany = `id: many
+functions:
+  - {id: approve, type: service, service: approvals}
+states:
+  - id: each
+    type: foreach
+    array: jq(.items)
+    concurrency: 4
+    action: {function: approve, input: jq(.)}
+    transition: either
+  - id: either
+    type: parallel
+    mode: or
+    actions:
+      - {function: approve, input: {}}
+      - {function: approve, input: {}}
+    transition: done
+  - {id: done, type: noop}
+`
+
+/** The share of the bar of a state that has a class. */
+function shareOf(node, name) {
+  return node.evaluate((element, part) => {
+    const width = (selector) => Number(element.querySelector(selector).getAttribute('width'))
+    return Math.round(1000 * width(`rect.bar.${part}`) / width('rect.bar')) / 1000
+  }, name)
+}
+
+test('graph: a foreach and a parallel state show how many of their calls have ended', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/many', kMany, { 'content-type': 'application/yaml' })
+  const id = await server.run('many', { items: Array.from({ length: 10 }, (_, index) => index) })
+  const open = async () => (await server.get(`/calls?instance=${id}`)).items
+  const answer = async (number, verb = 'complete', body = {}) => {
+    const tasks = await until(async () => { const items = await open(); return items.length >= number && items }, `${number} calls are accepted`)
+    for (const { task } of tasks.slice(0, number)) await server.call('POST', `/v1/ns/default/calls/${task}/${verb}`, body)
+  }
+  const page = await console_.open(`#/default/instances/${id}/story`)
+  const node = page.locator('svg [data-state="each"]')
+  await sees(node, '0 of 10 calls ended')
+  const box = await node.boundingBox()
+  await answer(3)
+  await sees(node, '3 of 10 calls ended')
+  assert.match(await node.getAttribute('aria-label'), /^each foreach 3 of 10 calls ended, current state/)
+  assert.equal(await shareOf(node, 'is-done'), 0.3)
+  assert.equal(await shareOf(node, 'is-failed'), 0)
+  // No box moves, and the list says the same.
+  assert.deepEqual(await node.boundingBox(), box)
+  await page.getByText('As a list').click()
+  await sees(page.locator('li', { hasText: /^each foreach/ }), '3 of 10 calls ended')
+  // What was so at a record is not known.
+  await page.goto(`${console_.base}#/default/instances/${id}/story?at=2`)
+  await node.getByText('calls ended').waitFor({ state: 'detached' })
+  await page.goto(`${console_.base}#/default/instances/${id}/story`)
+  for (const number of [4, 3]) await answer(number)
+  const other = page.locator('svg [data-state="either"]')
+  await sees(other, '0 of 2 calls ended')
+  assert.equal(await node.getByText('calls ended').count(), 0)
+  await answer(1, 'fail', { code: 'approval.refused' })
+  await sees(other, '1 of 2 calls ended')
+  assert.match(await other.getAttribute('aria-label'), /1 of 2 calls ended, 1 failed/)
+  assert.equal(await shareOf(other, 'is-failed'), 0.5)
+  assert.equal(await shareOf(other, 'is-done'), 0)
+  await page.context().close()
 })

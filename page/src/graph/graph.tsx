@@ -22,6 +22,21 @@ const kStart = '(start)'
 const kEnd = '(end)'
 const kAny = '(any)'
 
+/** The calls of a foreach or parallel state. */
+export interface CallsEnded {
+  /** With those that have failed. */
+  ended: number
+  failed: number
+  total: number
+}
+
+/** The types of states that make many calls at once. */
+const kManyCalls = ['foreach', 'parallel']
+
+export function makesManyCalls(state: State): boolean {
+  return kManyCalls.includes(state.type)
+}
+
 export interface GraphProps {
   graph: WorkflowGraph
   /** The state in which the instance is. */
@@ -32,6 +47,8 @@ export interface GraphProps {
   status?: string
   /** What is shown in a state besides its type, such as a number of instances, or what became of its compensation. */
   notes?: Map<string, string>
+  /** How many calls of a state have ended. If it is there, boxes of states with many calls have room for it, so that none moves later. */
+  calls?: Map<string, CallsEnded>
   open: (state: string) => void
   openLabel: string
 }
@@ -46,7 +63,8 @@ export function Graph(props: GraphProps) {
   const width = useWidth(panel)
   const hasNotes = props.notes !== undefined
   const isNarrow = width !== null && width < kNarrow
-  const model = useMemo(() => modelOf(graph, hasNotes, isNarrow), [graph, hasNotes, isNarrow])
+  const hasCalls = props.calls !== undefined
+  const model = useMemo(() => modelOf(graph, hasNotes, hasCalls, isNarrow), [graph, hasNotes, hasCalls, isNarrow])
   const isTooLarge = graph.states.length > kMostStates
   useEffect(() => {
     if (isTooLarge || width === null) return undefined
@@ -88,6 +106,9 @@ function useWidth(element: { current: HTMLElement | null }): number | null {
   return width
 }
 
+/** The width of a box that has room for the numbers of its calls, of up to five digits. */
+const kBarred = 190
+
 interface Model {
   /** `lines` are those of the name, `undo` those of what undoes the state. */
   boxes: Array<BoxSize & { lines: string[]; undo: string[] }>
@@ -96,7 +117,7 @@ interface Model {
 }
 
 /** The boxes do not depend on the notes, so that a change of numbers moves nothing. */
-function modelOf(graph: WorkflowGraph, hasNotes: boolean, isNarrow: boolean): Model {
+function modelOf(graph: WorkflowGraph, hasNotes: boolean, hasCalls: boolean, isNarrow: boolean): Model {
   const least = isNarrow ? 70 : 90
   const longest = isNarrow ? 16 : 28
   const width = (text: string): number => Math.max(least, text.length * 7.3 + (isNarrow ? 14 : 22))
@@ -105,7 +126,9 @@ function modelOf(graph: WorkflowGraph, hasNotes: boolean, isNarrow: boolean): Mo
     const lines = isNarrow ? linesOf(state.id, 14) : [state.id]
     const undone = undoneText(state)
     const undo = undone === '' ? [] : isNarrow ? linesOf(undone, 14) : [undone]
-    return { id: state.id, lines, undo, width: Math.max(...[...lines, ...undo, state.type].map(width), hasNotes ? 130 : least), height: (hasNotes ? 56 : 42) + kLine * (lines.length + undo.length - 1) }
+    const isBarred = hasCalls && makesManyCalls(state)
+    const [most, height] = isBarred ? [kBarred, 64] : hasNotes ? [130, 56] : [least, 42]
+    return { id: state.id, lines, undo, width: Math.max(...[...lines, ...undo, state.type].map(width), most), height: height + kLine * (lines.length + undo.length - 1) }
   })
   const start = terminalText(kStart, graph.start.label)
   const startLines = isNarrow ? linesOf(start, 22) : [start]
@@ -128,7 +151,8 @@ function takenWays(visited: string[]): Set<string> {
 }
 
 function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: number }) {
-  const { graph, model, drawing, zoom, current, isBad, visited = [], notes, open } = props
+  const { graph, model, drawing, zoom, current, isBad, visited = [], open } = props
+  const notes = notesOf(props, false)
   const svg = useRef<SVGSVGElement>(null)
   const [focused, setFocused] = useState<string | null>(null)
   const middle = drawing.boxes[current ?? kStart] ?? drawing.boxes[kStart]
@@ -163,7 +187,9 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
           const at = drawing.boxes[box.id] ?? { x: 0, y: 0 }
           const state = states.get(box.id)
           const top = kLine * (box.lines.length + box.undo.length - 1) / 2
-          const kindAt = at.y + (notes ? 5 : 12) - top + kLine * (box.lines.length - 1)
+          // The bar stands below the texts.
+          const y = at.y - (state && props.calls && makesManyCalls(state) ? 4 : 0)
+          const kindAt = y + (notes ? 5 : 12) - top + kLine * (box.lines.length - 1)
           if (!state) return <g key={box.id} class="node terminal"><rect x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="14" /><Lines x={at.x} y={at.y + 4 - top} lines={box.lines} /></g>
           const isNow = box.id === current
           return (
@@ -172,15 +198,43 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
               onClick={() => open(box.id)} onKeyDown={(event) => move(event, box.id)} onFocus={() => setFocused(box.id)}>
               <rect class="outer" x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="5" />
               {isNow && <rect x={at.x - box.width / 2 + 4} y={at.y - box.height / 2 + 4} width={box.width - 8} height={box.height - 8} rx="3" />}
-              <Lines x={at.x} y={at.y - (notes ? 10 : 3) - top} lines={box.lines} />{' '}
+              <Lines x={at.x} y={y - (notes ? 10 : 3) - top} lines={box.lines} />{' '}
               <text class="kind" x={at.x} y={kindAt} text-anchor="middle">{state.type}</text>{' '}
               {box.undo.length > 0 && <><Lines x={at.x} y={kindAt + kLine} lines={box.undo} kind="kind" />{' '}</>}
-              {notes?.get(box.id) && <text class="note" x={at.x} y={at.y + 20 + top} text-anchor="middle">{notes.get(box.id)}</text>}
+              {notes?.get(box.id) && <text class="note" x={at.x} y={y + 20 + top} text-anchor="middle">{notes.get(box.id)}</text>}
+              <CallsBar calls={props.calls?.get(box.id)} x={at.x - box.width / 2 + 12} y={y + 26 + top} width={box.width - 24} />
             </g>
           )
         })}
       </svg>
     </div>
+  )
+}
+
+/** How many calls have ended, as words; those that have failed only if `isWhole`. */
+function callsText({ ended, failed, total }: CallsEnded, isWhole: boolean): string {
+  return `${ended} of ${total} calls ended${isWhole && failed > 0 ? `, ${failed} failed` : ''}`
+}
+
+/** The notes with the numbers of calls: before the note of a state if `isWhole`, else in its place, because a box has one line. */
+function notesOf({ notes, calls }: GraphProps, isWhole: boolean): Map<string, string> | undefined {
+  if (!calls) return notes
+  const all = new Map(notes)
+  for (const [state, numbers] of calls) all.set(state, [callsText(numbers, isWhole), ...(isWhole ? [notes?.get(state)] : [])].filter(Boolean).join(', '))
+  return all
+}
+
+/** The calls of a state as a bar: those that are complete, then those that have failed. */
+function CallsBar({ calls, x, y, width }: { calls: CallsEnded | undefined; x: number; y: number; width: number }) {
+  if (!calls) return null
+  const failed = width * calls.failed / calls.total
+  const done = width * calls.ended / calls.total - failed
+  return (
+    <>
+      <rect class="bar" x={x} y={y} width={width} height="3" />
+      <rect class="bar is-done" x={x} y={y} width={done} height="3" />
+      <rect class="bar is-failed" x={x + done} y={y} width={failed} height="3" />
+    </>
   )
 }
 
@@ -211,9 +265,10 @@ function nextState(key: string, id: string, model: Model, graph: WorkflowGraph):
   }
 }
 
-function describe(state: State, { graph, current, status, notes, openLabel }: GraphProps): string {
+function describe(state: State, props: GraphProps): string {
+  const { graph, current, status, openLabel } = props
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}${way.nextRun ? ' in the next run' : ''}`)
-  const note = notes?.get(state.id)
+  const note = notesOf(props, true)?.get(state.id)
   return `${state.id} ${state.type}${state.undo ? ` ${undoneText(state)}` : ''}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
@@ -233,7 +288,9 @@ function pathOf(points: Array<{ x: number; y: number }>): string {
   return path
 }
 
-function StateList({ graph, current, visited = [], notes, open }: GraphProps) {
+function StateList(props: GraphProps) {
+  const { graph, current, visited = [], open } = props
+  const notes = notesOf(props, true)
   return (
     <ul class="plain">
       {graph.states.map((state) => (

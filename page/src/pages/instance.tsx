@@ -7,7 +7,7 @@ import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useInterval, useThrottle } from '../core/resource'
 import { href, navigate, route, setQuery } from '../core/route'
-import { Graph } from '../graph/graph'
+import { Graph, makesManyCalls, type CallsEnded } from '../graph/graph'
 import { Clock, CopyButton, count, EventIdLink, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
@@ -135,16 +135,25 @@ function StartedBy({ ns, by }: { ns: string; by: unknown }) {
   return <span class="quiet"> · started by {detail.by} {detail.event?.type} {detail.event?.id && <EventIdLink ns={ns} id={detail.event.id} />}</span>
 }
 
+/** How many calls of the state have ended, if it makes many, by the id of the state; of a record, the numbers are not known. */
+function callsEnded(graph: WorkflowGraph, { state, callCounts = {} }: Instance, at: number | null): Map<string, CallsEnded> {
+  const total = Object.values(callCounts).reduce((sum, value) => sum + value, 0)
+  const { complete = 0, failed = 0 } = callCounts
+  const isMany = graph.states.some((one) => one.id === state && makesManyCalls(one))
+  return new Map(at === null && isMany && total > 0 && state ? [[state, { ended: complete + failed, failed, total }]] : [])
+}
+
 function InstanceGraph({ ns, graph, instance, story, at }: { ns: string; graph: WorkflowGraph; instance: Instance; story: StoryState; at: number | null }) {
   const records = story.items.filter((record) => at === null || record.number <= at)
   const visited = records.filter((record) => record.kind === 'entered' && record.state).map((record) => record.state ?? '')
   const current = at === null ? (instance.failedState ?? instance.state) : visited.at(-1) ?? null
   // The boxes have room for notes from the first moment on, so that none moves.
-  const notes = graph.states.some((state) => state.undo) ? undoNotes(records, at === null && instance.compensation?.error !== undefined) : undefined
+  const calls = graph.states.some(makesManyCalls) ? callsEnded(graph, instance, at) : undefined
+  const notes = calls || graph.states.some((state) => state.undo) ? undoNotes(records, at === null && instance.compensation?.error !== undefined) : undefined
   const isBad = at === null && (instance.status === 'failed' || instance.status === 'timedout')
   return (
     <>
-      <Graph graph={graph} current={current} isBad={isBad} visited={visited} notes={notes} status={at === null ? instance.status : undefined}
+      <Graph graph={graph} current={current} isBad={isBad} visited={visited} notes={notes} calls={calls} status={at === null ? instance.status : undefined}
         open={(state) => navigate(href(ns, ['instances'], { workflow: instance.workflow, state }))} openLabel="lists the instances in it" />
       {story.hasOlder && <p class="quiet">Ways taken, and compensations, are those of the {story.items.length} records that are loaded.</p>}
     </>
