@@ -40,17 +40,19 @@ Json found_item(std::string_view kind, std::string id, std::string label) {
   return {{"kind", kind}, {"id", std::move(id)}, {"label", std::move(label)}};
 }
 
-/// The newest heads of a namespace in a range of ids, live or ended.
+/// The newest heads of a namespace in a range of ids, live or ended; one more than are found says
+/// that there are others.
 Result<std::vector<StoredHead>> newest_heads(const View& view, NamespaceNumber ns,
                                              const IdRange& range) {
   std::vector<StoredHead> heads;
   for (const Table table : {Table::kLive, Table::kEnded}) {
-    auto some = TRY(some_heads(view, table, ns, range, Direction::kBackward, kMostFoundInstances));
+    auto some =
+        TRY(some_heads(view, table, ns, range, Direction::kBackward, kMostFoundInstances + 1));
     std::move(some.begin(), some.end(), std::back_inserter(heads));
   }
   std::sort(heads.begin(), heads.end(),
             [](const StoredHead& one, const StoredHead& other) { return one.id > other.id; });
-  heads.resize(std::min(heads.size(), kMostFoundInstances));
+  heads.resize(std::min(heads.size(), kMostFoundInstances + 1));
   return heads;
 }
 
@@ -149,8 +151,11 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
   const NamespaceRecord record = TRY(find_namespace_record(view, ns));
   const NamespaceNumber number = record.number;
   Json items = Json::array();
+  bool is_complete = true;
   if (const Result<IdRange> range = ids_with_prefix(text)) {
-    const std::vector<StoredHead> heads = TRY(newest_heads(view, number, *range));
+    std::vector<StoredHead> heads = TRY(newest_heads(view, number, *range));
+    is_complete = heads.size() <= kMostFoundInstances;
+    if (!is_complete) heads.pop_back();
     for (const StoredHead& stored : heads) {
       const Result<Instance> head = head_of(view, stored.table, stored.key, stored.value);
       const std::string label = TRY(label_of(view, head));
@@ -161,9 +166,13 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
     size_t found = 0;
     const auto see = [&](std::string_view id, const WorkflowRecord& one) {
       if (!id.starts_with(text)) return false;
+      if (found++ == kMostFoundWorkflows) {
+        is_complete = false;
+        return false;
+      }
       items.push_back(
           found_item("workflow", std::string(id), fmt::format("revision {}", one.latest)));
-      return ++found < kMostFoundWorkflows;
+      return true;
     };
     bool continues = true;
     if (const auto exact = TRY(read_workflow(view, number, text))) continues = see(text, *exact);
@@ -174,7 +183,7 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
   const StartedUnderKey started =
       TRY(started_under(view, ns, number, by_key, bounds_from_now(), disclosures));
   size_t keys = 0;
-  bool is_complete = !started.is_cut;
+  is_complete = is_complete && !started.is_cut;
   for (const InstanceId& id : started.ids) {
     if (keys++ == kMostFoundKeys) {
       is_complete = false;

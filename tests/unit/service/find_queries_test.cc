@@ -53,6 +53,24 @@ TEST_F(FindQueriesTest, FindInstancesByTheBeginningOfTheirIdsNewestFirst) {
   EXPECT_THAT(found(id(1)), ElementsAre("instance " + id(1) + ": damaged"));
 }
 
+TEST_F(FindQueriesTest, SayThatTheTextNamesMoreThanAreFound) {
+  constexpr uint8_t kMostInstances = 7;
+  for (uint8_t number = 1; number <= kMostInstances; ++number) {
+    store(waiting_instance(waits, number));
+  }
+  EXPECT_EQ(answer(find("00000000-0000-"))["complete"], true);
+  store(ended(waiting_instance(waits, kMostInstances + 1), InstanceStatus::kFailed));
+  EXPECT_EQ(answer(find("00000000-0000-"))["complete"], false);
+  EXPECT_EQ(found("00000000-0000-").size(), kMostInstances);
+  constexpr int kMostWorkflows = 5;
+  for (int number = 1; number <= kMostWorkflows + 1; ++number) {
+    EXPECT_EQ(answer(find("many"))["complete"], true) << number;
+    apply(fmt::format("id: many-{}\nstates:\n- {{id: end, type: noop}}\n", number));
+  }
+  EXPECT_EQ(answer(find("many"))["complete"], false);
+  EXPECT_EQ(found("many").size(), size_t{kMostWorkflows});
+}
+
 TEST_F(FindQueriesTest, FindWorkflowsByTheBeginningOfTheirIds) {
   for (const char* const name : {"wait", "waiter", "wasp"}) {
     apply(fmt::format("id: {}\nstates:\n- {{id: end, type: noop}}\n", name));
