@@ -64,22 +64,41 @@ export function comingTimeOf(text: string | null): string | null {
   return length === null ? text : new Date(Math.ceil((now.peek() + length) / 60_000) * 60_000).toISOString()
 }
 
-function zone(): { timeZone?: string } {
-  return isUtc.value ? { timeZone: 'UTC' } : {}
+/** The forms in which a moment is written. */
+const kForms = {
+  date: { day: 'numeric', month: 'short', year: 'numeric' },
+  dateOfThisYear: { day: 'numeric', month: 'short' },
+  time: { hour: 'numeric', minute: 'numeric', second: 'numeric', hour12: false },
+  exactTime: { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hour12: false },
+  whole: { dateStyle: 'full', timeStyle: 'long' },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>
+
+/** By form and zone: a formatter takes a hundred times longer to make than to use, and a list has some for each row. */
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+/** A moment in a form, in UTC or in the zone of the browser; "Invalid Date" if it is none. */
+function written(date: Date, form: keyof typeof kForms): string {
+  if (Number.isNaN(date.getTime())) return 'Invalid Date'
+  // A formatter keeps the zone in which it was made; that of the browser may change.
+  const key = `${form} ${isUtc.value ? 'UTC' : new Date().getTimezoneOffset()}`
+  let formatter = formatters.get(key)
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat('en-GB', { ...(isUtc.value ? { timeZone: 'UTC' } : {}), ...kForms[form] })
+    formatters.set(key, formatter)
+  }
+  return formatter.format(date)
 }
 
 /** The time of day, with the date unless it is today. */
 export function clock(text: string, withMilliseconds = false): string {
   const date = new Date(text)
-  const day = (value: Date): string => value.toLocaleDateString('en-GB', { ...zone(), day: 'numeric', month: 'short', year: 'numeric' })
-  const time = date.toLocaleTimeString('en-GB', { ...zone(), hour12: false, ...(withMilliseconds ? { fractionalSecondDigits: 3, hour: '2-digit', minute: '2-digit', second: '2-digit' } : {}) })
+  const time = written(date, withMilliseconds ? 'exactTime' : 'time')
   const today = new Date(now.peek())
-  if (day(date) === day(today)) return time
-  const shown = date.toLocaleDateString('en-GB', { ...zone(), day: 'numeric', month: 'short', ...(date.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' }) })
-  return `${shown} ${time}`
+  if (written(date, 'date') === written(today, 'date')) return time
+  return `${written(date, date.getFullYear() === today.getFullYear() ? 'dateOfThisYear' : 'date')} ${time}`
 }
 
 /** The absolute time, complete. */
 export function absolute(text: string): string {
-  return isUtc.value ? text : `${new Date(text).toLocaleString('en-GB', { dateStyle: 'full', timeStyle: 'long' })} (${text})`
+  return isUtc.value ? text : `${written(new Date(text), 'whole')} (${text})`
 }
