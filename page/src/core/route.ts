@@ -49,13 +49,20 @@ export type Parameters = Record<string, string | number | null | undefined>
 
 /** The address of a page: of the overview if no parts are given. */
 export function href(ns: string, parts: Array<string | number> = [], query: Parameters | URLSearchParams = {}): string {
-  const parameters = query instanceof URLSearchParams ? query : new URLSearchParams()
-  if (!(query instanceof URLSearchParams)) {
-    for (const [name, value] of Object.entries(query)) if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value))
-  }
   const path = [ns, ...(ns === kServerName && parts.length === 0 ? [kOverview] : parts)].map((part) => encodeURIComponent(part)).join('/')
-  const text = parameters.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')
+  const text = query instanceof URLSearchParams ? textOf(query) : textOfParameters(query)
   return `#/${path}${text ? `?${text}` : ''}`
+}
+
+function textOfParameters(query: Parameters): string {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '')
+  // Most links have no parameter, or a number; a list has hundreds of them.
+  if (given.every(([, value]) => Number.isSafeInteger(value))) return given.map(([name, value]) => `${name}=${value}`).join('&')
+  return textOf(new URLSearchParams(given.map(([name, value]) => [name, String(value)])))
+}
+
+function textOf(parameters: URLSearchParams): string {
+  return parameters.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')
 }
 
 /** Shows another page; `replace` leaves no step in the history of the browser. */

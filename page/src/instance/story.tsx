@@ -5,6 +5,7 @@ import type { History, HistoryRecord, Instance } from '../api'
 import { useBusy } from '../core/busy'
 import { call, generation, inNamespace } from '../core/client'
 import { shortJson } from '../core/json'
+import { usePortion } from '../core/portions'
 import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
 import { followsMore, kTimers } from './now'
@@ -97,6 +98,7 @@ export function Story({ ns, instance, story, at }: { ns: string; instance: Insta
   const [search, setSearch] = useState('')
   const kinds = kFilters[only] ?? null
   const shown = story.items.filter((record) => (kinds === null || kinds.includes(record.kind)) && (search === '' || shortJson(record, 100_000).toLowerCase().includes(search.toLowerCase())))
+  const drawn = usePortion(shown.length)
   useEffect(() => {
     if (at !== null && story.isReady && !story.isLoading && story.items.length > 0 && !story.items.some((record) => record.number === at)) void story.jump(at)
   }, [at, story.isReady])
@@ -114,7 +116,7 @@ export function Story({ ns, instance, story, at }: { ns: string; instance: Insta
       {story.hasOlder && <p class="more"><button type="button" disabled={story.isLoading} onClick={() => void story.older()}>Older records</button> record {story.items[0]?.number} is the oldest of {plural(story.items.length, 'record')} here; {story.last} in all</p>}
       {shown.length === 0 && !story.isLoading && !story.error && (story.items.length === 0 ? <Empty><p>The history is empty: its records were trimmed by the settings of the namespace.</p></Empty> : <Empty><p>None of the {plural(story.items.length, 'record')} here fits. Choose <b>all</b>, or load older records.</p></Empty>)}
       <ol class="story">
-        {shown.map((record, index) => <StoryRow key={record.number} ns={ns} record={record} previous={shown[index - 1]} isFolded={isFolded} isAt={record.number === at} />)}
+        {shown.slice(0, drawn).map((record, index) => <StoryRow key={record.number} ns={ns} record={record} previous={shown[index - 1]} isFolded={isFolded} isAt={record.number === at} />)}
         {!instance.endedAt && (
           <li class="now-row"><span class="mono">now</span><span /><span /><span class="what"><span class="state">{instance.state}</span> {instance.status}{instance.timers?.[0] && <>, {kTimers[instance.timers[0].kind] ?? instance.timers[0].kind} <Relative at={instance.timers[0].at} />{followsMore(instance.timers[0].kind) && <>, then <Consequence ns={ns} of={instance.timers[0]} /></>}</>}</span></li>
         )}

@@ -1,5 +1,5 @@
 // The list of instances: filters in the address, exact counts, rows that change in place, bulk actions.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { InstanceCounts, InstanceHead, Instances, Workflows } from '../api'
 import { call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
@@ -215,7 +215,8 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
     if (!next.delete(id)) next.add(id)
     setSelected(next)
   }
-  return (
+  // The counts, and each choice below the list, draw the page again, but not its rows.
+  return useMemo(() => (
     <Table caption="Instances" items={items} keyOf={(item) => item.id} columns={[
       { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} onChange={() => toggle(item.id)} /> },
       { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
@@ -227,7 +228,7 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
       { name: 'Took', cell: (item) => <Took item={item} /> },
       { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
     ]} />
-  )
+  ), [ns, items, selected])
 }
 
 /** Which instances are chosen, and what can be done to them. The list may change while the dialog of an action is open, so the dialog is not a part of it. */

@@ -2,6 +2,7 @@
 // they can be compared; a line above the table says that there are more columns.
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { usePortion } from '../core/portions'
 
 export interface Column<Item> {
   name: string
@@ -20,13 +21,14 @@ export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
   keyOf: (item: Item) => string
   rowClass?: (item: Item) => string
 }) {
+  const drawn = usePortion(items.length)
   return (
     <Frame label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : ''}>{column.name || <span class="hidden">Select</span>}</th>)}</tr></thead>
         <tbody>
-          {items.map((item) => (
+          {items.slice(0, drawn).map((item) => (
             <tr key={keyOf(item)} class={rowClass?.(item)} data-row={keyOf(item)}>
               {columns.map((column) => (column.isHeader
                 ? <th scope="row">{column.cell(item)}</th>
@@ -57,9 +59,8 @@ function useIsCut(frame: { current: HTMLElement | null }): boolean {
   useLayoutEffect(() => {
     const shown = frame.current
     if (!shown) return undefined
-    const measure = (): void => setCut(shown.scrollWidth > shown.clientWidth + 1)
-    const observer = new ResizeObserver(measure)
-    measure()
+    // The observer calls once the layout is made, before it is painted: to measure here would make the layout once more.
+    const observer = new ResizeObserver(() => setCut(shown.scrollWidth > shown.clientWidth + 1))
     for (const element of [shown, ...shown.children]) observer.observe(element)
     return () => observer.disconnect()
   }, [])
