@@ -11,7 +11,7 @@ import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plura
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
-import { Table } from '../ui/table'
+import { Table, type Column } from '../ui/table'
 import type { PageProps } from '.'
 
 /** The parameters of the list that stand in the address as they are. */
@@ -210,25 +210,27 @@ function Took({ item }: { item: InstanceHead }) {
 }
 
 function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
+  const columns = useMemo(() => columnsOf(ns, selected, setSelected), [ns, selected])
+  return <Table caption="Instances" items={items} keyOf={(item) => item.id} columns={columns} />
+}
+
+function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<string>) => void): Array<Column<InstanceHead>> {
   const toggle = (id: string): void => {
     const next = new Set(selected)
     if (!next.delete(id)) next.add(id)
     setSelected(next)
   }
-  // The counts, and each choice below the list, draw the page again, but not its rows.
-  return useMemo(() => (
-    <Table caption="Instances" items={items} keyOf={(item) => item.id} columns={[
-      { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} onChange={() => toggle(item.id)} /> },
-      { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
-      { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
-      { name: 'Status', cell: (item) => <Status status={item.status} /> },
-      { name: 'State', cell: (item) => item.failedState ?? item.state },
-      { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
-      { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
-      { name: 'Took', cell: (item) => <Took item={item} /> },
-      { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
-    ]} />
-  ), [ns, items, selected])
+  return [
+    { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} onChange={() => toggle(item.id)} /> },
+    { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
+    { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
+    { name: 'Status', cell: (item) => <Status status={item.status} /> },
+    { name: 'State', cell: (item) => item.failedState ?? item.state },
+    { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
+    { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
+    { name: 'Took', cell: (item) => <Took item={item} /> },
+    { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
+  ]
 }
 
 /** Which instances are chosen, and what can be done to them. The list may change while the dialog of an action is open, so the dialog is not a part of it. */

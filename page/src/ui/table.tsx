@@ -1,6 +1,6 @@
 // Lists as real tables: a caption, headers with scope, and a region that scrolls where the page is narrow. Rows stay rows there, so that
 // they can be compared; a line above the table says that there are more columns.
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { usePortion } from '../core/portions'
 
@@ -14,31 +14,46 @@ export interface Column<Item> {
   isWide?: boolean
 }
 
-export function Table<Item>({ caption, columns, items, keyOf, rowClass }: {
+interface TableProps<Item> {
   caption: string
+  /** Rows whose items stay are not drawn again while `columns` and `rowClass` are the same objects. */
   columns: Array<Column<Item>>
   items: Item[]
   keyOf: (item: Item) => string
   rowClass?: (item: Item) => string
-}) {
-  const drawn = usePortion(items.length)
+}
+
+export function Table<Item>(props: TableProps<Item>) {
+  const { caption, columns } = props
+  const rows = useRows(props)
   return (
     <Frame label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
         <thead><tr>{columns.map((column) => <th scope="col" class={column.isNumber ? 'number' : ''}>{column.name || <span class="hidden">Select</span>}</th>)}</tr></thead>
-        <tbody>
-          {items.slice(0, drawn).map((item) => (
-            <tr key={keyOf(item)} class={rowClass?.(item)} data-row={keyOf(item)}>
-              {columns.map((column) => (column.isHeader
-                ? <th scope="row">{column.cell(item)}</th>
-                : <td class={column.isNumber ? 'number' : column.isWide ? 'wide' : ''}>{column.cell(item)}</td>))}
-            </tr>
-          ))}
-        </tbody>
+        <tbody>{rows}</tbody>
       </table>
     </Frame>
   )
+}
+
+/** The rows that are drawn now. */
+function useRows<Item>({ columns, items, keyOf, rowClass }: TableProps<Item>): VNode[] {
+  const shown = items.slice(0, usePortion(items.length))
+  const before = useRef<{ columns: unknown; rowClass: unknown; rows: Map<Item, VNode> }>({ columns: null, rowClass: null, rows: new Map() })
+  const known = before.current.columns === columns && before.current.rowClass === rowClass ? before.current.rows : null
+  const rows = new Map<Item, VNode>()
+  for (const item of shown) {
+    rows.set(item, known?.get(item) ?? (
+      <tr key={keyOf(item)} class={rowClass?.(item)} data-row={keyOf(item)}>
+        {columns.map((column) => (column.isHeader
+          ? <th scope="row">{column.cell(item)}</th>
+          : <td class={column.isNumber ? 'number' : column.isWide ? 'wide' : ''}>{column.cell(item)}</td>))}
+      </tr>
+    ))
+  }
+  before.current = { columns, rowClass, rows }
+  return [...rows.values()]
 }
 
 /** The region of a table. It scrolls sideways, and says so, while the table is wider; the page itself never does. */
