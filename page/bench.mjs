@@ -67,8 +67,38 @@ async function fill(server) {
   await until(async () => (await ended(server)) >= kInstances, 'all instances have ended')
 }
 
-/** The time from an act until the page is settled, and the time of the browser's main thread in it, both in ms. */
-async function timed(page, act, ready) {
+/**
+ * Shows a route, and waits in the page until it has drawn what `ready` selects and is not busy: a look by
+ * Playwright would be work of the main thread, too. Returns the ms until something that `first` selects was drawn.
+ * The content of the editor is in a shadow root, which no selector reaches: the page is busy until it is there.
+ */
+function showAndWait(page, route, first, ready) {
+  return page.evaluate(([hash, first, ready]) => new Promise((done) => {
+    const main = document.querySelector('main')
+    const from = performance.now()
+    let seenAt = null
+    const afterFrame = (work) => requestAnimationFrame(() => setTimeout(work))
+    const look = () => {
+      if (seenAt === null && main.querySelector(first) !== null) {
+        seenAt = 0
+        afterFrame(() => { seenAt = performance.now() - from })
+      }
+      const isBusy = main.ariaBusy === 'true' || main.querySelector('[aria-busy="true"]') !== null
+      if (isBusy || main.querySelector('h1') === null || main.querySelector(ready) === null) return
+      observer.disconnect()
+      afterFrame(() => done(seenAt))
+    }
+    const observer = new MutationObserver(look)
+    addEventListener('hashchange', () => {
+      observer.observe(main, { attributeFilter: ['aria-busy'], childList: true, subtree: true })
+      look()
+    }, { once: true })
+    location.hash = hash
+  }), [`#/${route}`, first, ready])
+}
+
+/** The times of `showAndWait` and of the browser's main thread in it, in ms. */
+async function timed(page, route, first, ready) {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })
   const busy = async () => {
@@ -77,27 +107,24 @@ async function timed(page, act, ready) {
   }
   const before = await busy()
   const from = performance.now()
-  await act()
-  await settled(page)
-  await page.locator(ready).first().waitFor()
-  const times = { elapsed: performance.now() - from, busy: (await busy()) - before }
+  const seen = await showAndWait(page, route, first, ready)
+  const times = { seen, elapsed: performance.now() - from, busy: (await busy()) - before }
   await session.detach()
   return times
 }
 
-/** Prints a row about a route that is shown in an open page. `limit`: of `kind`, in ms. */
-async function measure(console_, what, route, ready, kind, limit) {
+/** Prints a row about a route that is shown in an open page; `first` selects what is seen first. `limit`: of `kind`, in ms. */
+async function measure(console_, what, route, { first, ready = first, kind = 'busy', limit = 50 }) {
   const page = await console_.open('#/default/next')
   const all = []
   for (let round = 0; round < kRounds; ++round) {
     await console_.show(page, 'default/next')
-    all.push(await timed(page, () => console_.show(page, route), ready))
+    all.push(await timed(page, route, first, ready))
   }
   await page.context().close()
-  const elapsed = median(all.map((one) => one.elapsed))
-  const busy = median(all.map((one) => one.busy))
+  const [seen, elapsed, busy] = ['seen', 'elapsed', 'busy'].map((name) => median(all.map((one) => one[name])))
   const figure = kind === 'busy' ? busy : elapsed
-  row(what, `${elapsed.toFixed(0)} ms, of them ${busy.toFixed(0)} ms of the main thread`,
+  row(what, `${elapsed.toFixed(0)} ms, of them ${busy.toFixed(0)} ms of the main thread; the first of it seen after ${seen.toFixed(0)} ms`,
     `goal ${limit} ms${kind === 'busy' ? ' of the main thread' : ''}: ${figure <= limit ? 'kept' : 'missed'}`)
 }
 
@@ -126,11 +153,11 @@ try {
   row('what', 'figure', 'comparison')
   row('---', '---:', '---')
   await measureFirstPaint(console_)
-  await measure(console_, `first page of ${kInstances} instances, 100 rows`, 'default/instances', 'tbody tr', 'busy', 50)
-  await measure(console_, 'those that have failed', 'default/instances?status=failed', 'tbody tr', 'busy', 50)
-  await measure(console_, `story of an instance with ${kRecords} records`, `default/instances/${long}/story`, 'svg [data-state]', 'busy', 50)
-  await measure(console_, `graph of ${kGraphStates} states`, 'default/workflows/wide/graph', 'svg [data-state]', 'busy', 50)
-  await measure(console_, 'editor', 'default/workflows/wide/text', '.cm-content', 'elapsed', 200)
+  await measure(console_, `first page of ${kInstances} instances, 100 rows`, 'default/instances', { first: 'tbody tr' })
+  await measure(console_, 'those that have failed', 'default/instances?status=failed', { first: 'tbody tr' })
+  await measure(console_, `story of an instance with ${kRecords} records`, `default/instances/${long}/story`, { first: '[data-record]', ready: 'svg [data-state]' })
+  await measure(console_, `graph of ${kGraphStates} states`, 'default/workflows/wide/graph', { first: 'svg [data-state]' })
+  await measure(console_, 'editor', 'default/workflows/wide/text', { first: '.editor-host', kind: 'elapsed', limit: 200 })
 } finally {
   await console_.stop()
   rmSync(flows, { recursive: true, force: true })
