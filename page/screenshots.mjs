@@ -6,7 +6,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { askApproval, leaveCompensation, setApprovals } from './tests/approvals.mjs'
 import { Console, Server, settled, until } from './tests/harness.mjs'
+import { fillQueues, setLimits } from './tests/limits.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const words = process.argv.slice(2)
@@ -59,23 +61,45 @@ async function shoot(name, address, { scheme = 'light', width = 1280, height = 8
   if (size > kMost) throw new Error(`${name}.png has ${size} bytes; at most ${kMost} are for one picture`)
 }
 
+/** What the examples do not have: a source, an inbound webhook, calls that wait for an answer, limits for which something waits, values. */
+async function fillForLook() {
+  await server.makeStream('ORDERS', ['shop.orders.*'])
+  await server.publish('shop.orders.eu', ['{"customer": "Ada"}', 'no order'])
+  await server.applySource('orders', { stream: 'ORDERS', begin: 'all', mapping: { type: 'order.seen', subject: 'jq(.data.customer)' } })
+  await server.call('PUT', '/v1/ns/hooks', {})
+  await server.call('PUT', '/v1/ns/hooks/secrets/git-key', 'look-key', { 'content-type': 'application/octet-stream' })
+  await server.call('PUT', '/v1/ns/hooks', { hooks: { git: { verify: { form: 'github', secrets: ['git-key'] }, mapping: { type: 'order.placed' } } } })
+  await server.call('PUT', '/v1/ns/default/variables/rate', { eur: 1.1 })
+  await setApprovals(server, 'answers')
+  const accepted = await askApproval(server, 'answers')
+  const uncompensated = await leaveCompensation(server, 'answers')
+  await setLimits(server, 'limits')
+  const { ship } = await fillQueues(server, 'limits')
+  return { accepted, uncompensated, queued: ship.at(-1) }
+}
+
 async function look({ failed, purchase, near, letter }) {
   const folder = join(out, 'look')
   mkdirSync(folder, { recursive: true })
+  const { accepted, uncompensated, queued } = await fillForLook()
   const routes = {
-    overview: '', instances: 'instances', none: 'instances?status=timedout', story: `instances/${purchase}/story`, failed: `instances/${failed}/story`, data: `instances/${purchase}/data?at=4`, calls: `instances/${failed}/calls`,
-    why: `events/${near.sequence}`, events: 'events', try: 'events/try', dead: 'dead', letter: `dead/${letter.id}`, waiting: 'waiting', groups: 'groups', workflows: 'workflows', graph: 'workflows/purchase/graph', text: 'workflows/purchase/text',
-    revisions: 'workflows/purchase/revisions', run: 'workflows/quote/run', next: 'next', functions: 'functions', values: 'values', server: null, gone: 'instances/01900000-0000-7000-8000-000000000000/story', nowhere: 'nonsense',
+    overview: 'default', instances: 'default/instances', none: 'default/instances?status=timedout', story: `default/instances/${purchase}/story`, failed: `default/instances/${failed}/story`,
+    data: `default/instances/${purchase}/data?at=4`, ended: `default/instances/${failed}/why`, calls: `default/instances/${failed}/calls`, children: `default/instances/${failed}/children`, variables: `default/instances/${failed}/variables`,
+    queued: `limits/instances/${queued}/story`, left: `answers/instances/${uncompensated}/story`, accepted: `answers/instances/${accepted.instance}/calls`,
+    why: `default/events/${near.sequence}`, events: 'default/events', replays: 'default/events/replays', try: 'default/events/try', sources: 'default/sources', source: 'default/sources/orders', 'source-try': 'default/sources/orders/try',
+    webhooks: 'hooks/sources', webhook: 'hooks/webhooks/git', dead: 'default/dead', letter: `default/dead/${letter.id}`, waiting: 'default/waiting', groups: 'default/groups', workflows: 'default/workflows',
+    graph: 'default/workflows/purchase/graph', text: 'default/workflows/purchase/text', revisions: 'default/workflows/purchase/revisions', run: 'default/workflows/quote/run', limited: 'limits/workflows/settle/graph', next: 'default/next',
+    queues: 'limits/queues', answers: 'answers/calls', functions: 'default/functions', values: 'default/values', server: 'server', settings: 'server?namespace=default', gone: 'default/instances/01900000-0000-7000-8000-000000000000/story', nowhere: 'default/nonsense',
   }
   for (const [width, scheme] of [[1280, 'light'], [320, 'dark']]) {
     const page = await console_.open('#/default', { width, scheme })
     for (const [name, route] of Object.entries(routes)) {
-      await page.goto(`${console_.base}#/${route === null ? 'server' : `default/${route}`}`)
+      await page.goto(`${console_.base}#/${route}`)
       await settled(page)
       await page.screenshot({ path: join(folder, `${name}-${width}.png`), fullPage: true })
     }
     await server.call('PUT', '/v1/ns/empty', {})
-    for (const name of ['', 'instances', 'events', 'dead', 'workflows', 'next', 'waiting', 'functions', 'values']) {
+    for (const name of ['', 'instances', 'waiting', 'events', 'sources', 'dead', 'workflows', 'groups', 'next', 'queues', 'calls', 'functions', 'values']) {
       await page.goto(`${console_.base}#/empty/${name}`)
       await settled(page)
       await page.screenshot({ path: join(folder, `empty-${name}-${width}.png`), fullPage: true })
