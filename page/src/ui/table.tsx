@@ -74,8 +74,10 @@ function useIsCut(frame: { current: HTMLElement | null }): boolean {
   useLayoutEffect(() => {
     const shown = frame.current
     if (!shown) return undefined
-    // The observer calls once the layout is made, before it is painted: to measure here would make the layout once more.
-    const observer = new ResizeObserver(() => setCut(shown.scrollWidth > shown.clientWidth + 1))
+    const measure = (): void => setCut(shown.scrollWidth > shown.clientWidth + 1)
+    const observer = new ResizeObserver(measure)
+    // The observer does not see a table in a part that is closed.
+    measure()
     for (const element of [shown, ...shown.children]) observer.observe(element)
     return () => observer.disconnect()
   }, [])
