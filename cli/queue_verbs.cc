@@ -1,6 +1,6 @@
 // `millrace queue`: lists the starts that wait for slots or throttles of their workflows, those
 // that `debounce` or `batch` has put off, and the calls that wait for slots or throttles of their
-// services.
+// services; and what holds the slots.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,6 +15,14 @@ namespace {
 
 struct QueueListOptions {
   std::string workflow;
+  PageOptions page;
+};
+
+struct HolderListOptions {
+  std::string workflow;
+  std::string service;
+  std::string image;
+  std::string key;  ///< JSON; empty: of all keys
   PageOptions page;
 };
 
@@ -77,6 +85,41 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
       "kind");
 }
 
+Ended list_holders(Session& session, const HolderListOptions& options) {
+  const int given = (options.workflow.empty() ? 0 : 1) + (options.service.empty() ? 0 : 1) +
+                    (options.image.empty() ? 0 : 1);
+  if (given != 1) {
+    return wrong_usage(
+        "give one of --workflow, --service and --image: whose slots are meant; `queue list` lists "
+        "those for which something waits");
+  }
+  return show_pages(session,
+                    {.path = session.path({"queues", "holders"}),
+                     .query = {{"workflow", options.workflow},
+                               {"service", options.service},
+                               {"image", options.image},
+                               {"key", options.key}}},
+                    options.page,
+                    {field("KEY", "key"), field("INSTANCE", "instance"), field("TASK", "task"),
+                     field("SINCE", "since")},
+                    "instance");
+}
+
+void add_holders_verb(CommandLine& queue) {
+  auto [holders, held] = queue.asking<HolderListOptions>(
+      "holders",
+      "Lists the instances that hold slots of a workflow with `concurrency`, or the calls that "
+      "hold "
+      "slots of a service or an image, by key, and those of a key from the oldest on",
+      "millrace queue holders --workflow ship --key '\"c-1\"'", list_holders);
+  holders.option("--workflow", held.workflow, "The workflow whose slots are meant", "ID");
+  holders.option("--service", held.service, "The service whose slots are meant", "NAME");
+  holders.option("--image", held.image, "The image of the containers whose slots are meant",
+                 "IMAGE");
+  holders.option("--key", held.key, "Only slots of this key", "JSON");
+  add_page(holders, held.page);
+}
+
 }  // namespace
 
 void add_queue_verbs(CommandLine& commands) {
@@ -92,6 +135,7 @@ void add_queue_verbs(CommandLine& commands) {
   list.option("--workflow", listed.workflow,
               "Only keys and pending starts of this workflow, and no calls", "ID");
   add_page(list, listed.page);
+  add_holders_verb(queue);
 }
 
 }  // namespace millrace

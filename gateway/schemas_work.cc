@@ -134,6 +134,14 @@ void add_work_schemas(ApiSchemas& all) {
                           {"since", instant("Since when it holds the slot.")}})},
   });
   all["Queues"].schema = page(ref("Queue"));
+  all["SlotHolder"].schema = object({
+      {"key?", any("The value of the `key` of the `concurrency`; none: it has none.")},
+      {"global?", exactly(true, "The service is one of the namespace `default`.")},
+      {"instance?", instance_id("The instance that holds the slot, or that of the call.")},
+      {"task?", instance_id("The action id of the call that holds the slot.")},
+      {"since", instant("Since when it holds the slot.")},
+  });
+  all["SlotHolders"].schema = page(ref("SlotHolder"));
   const Json firing =
       with_consequence(object({
                            {"at", instant()},

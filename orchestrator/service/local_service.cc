@@ -354,6 +354,10 @@ Result<Json> LocalService::queues(std::string_view ns, size_t limit, std::string
   return read([&](const View& v) { return parts_.queries.queues(v, ns, limit, cursor, workflow); });
 }
 
+Result<Json> LocalService::queue_holders(std::string_view ns, const HolderFilter& filter) {
+  return read([&](const View& v) { return parts_.queries.queue_holders(v, ns, filter); });
+}
+
 Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor,
                                   const GroupFilter& filter) {
   return read([&](const View& v) { return parts_.queries.groups(v, ns, limit, cursor, filter); });

@@ -141,6 +141,7 @@ class LocalService final : public Service {
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
                       std::string_view workflow) override;
+  Result<Json> queue_holders(std::string_view ns, const HolderFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;
   Result<Json> find(std::string_view ns, std::string_view text) override;

@@ -108,6 +108,7 @@ class Queries {
                          const std::vector<InstanceId>* asking = nullptr);
   Result<Json> queues(const View& view, std::string_view ns, size_t limit, std::string_view cursor,
                       std::string_view workflow = {});
+  Result<Json> queue_holders(const View& view, std::string_view ns, const HolderFilter& filter);
   Result<Json> groups(const View& view, std::string_view ns, size_t limit, std::string_view cursor,
                       const GroupFilter& filter = {});
   /// nullopt: the newest revision of the workflow does not check its whole input first.

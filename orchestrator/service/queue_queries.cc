@@ -17,7 +17,6 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
-#include "orchestrator/store/rows/task_rows.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -107,15 +106,6 @@ Result<Json> described_queue(const View& view, std::string_view workflow, const 
   if (const auto holder = TRY(read_first_place(view, QueueRow::kHolder, key, pass_over_damage))) {
     item["holder"] = place(*holder);
   }
-  return item;
-}
-
-/// A call, with the instance that made it, if its task can be read.
-Result<Json> call_place_json(const View& view, const CallPlaceRecord& record) {
-  Json item{{"task", to_string(record.task)}, {"since", format_rfc3339(record.since)}};
-  const auto task = read_task(view, record.task);
-  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
-  if (task && *task) item["instance"] = to_string((*task)->by);
   return item;
 }
 

@@ -104,6 +104,14 @@ Result<std::optional<StartTask>> running_task(const View& view, const Call& call
   return task;
 }
 
+Result<Json> call_place_json(const View& view, const CallPlaceRecord& record) {
+  Json item{{"task", to_string(record.task)}, {"since", format_rfc3339(record.since)}};
+  const auto task = read_task(view, record.task);
+  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
+  if (task && *task) item["instance"] = to_string((*task)->by);
+  return item;
+}
+
 Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
                             Disclosures& disclosures) {
   const auto task = TRY(running_task(view, call));

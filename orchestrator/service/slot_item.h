@@ -52,6 +52,10 @@ Result<std::optional<StartTask>> running_task(const View& view, const Call& call
 /// {"service","global"?} or {"image"}: what calls that share slots are for.
 Json slot_service_json(const SlotService& service);
 
+/// {"task","since","instance"?} of a call that holds a slot or waits: `instance` made the call, and
+/// is missing if the task cannot be read. Errors: those of the view.
+Result<Json> call_place_json(const View& view, const CallPlaceRecord& record);
+
 /// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"held","waiting"} of a
 /// call whose attempt needs a slot: whether it waits for one, or will when its instance is resumed,
 /// how many calls hold a slot of its key and how many wait for one. null: its attempt needs none,

@@ -90,6 +90,20 @@ struct GroupFilter {
   std::map<std::string, std::string> correlate;  ///< the values of these attributes, as text
 };
 
+/// How many keys a page of the holders of slots looks at.
+inline constexpr size_t kMostHeldKeysLooked = 10'000;
+
+/// The holders of which slots a list shows: those of a workflow, or those of the calls of a service
+/// or of an image. One of the first three members is not empty.
+struct HolderFilter {
+  std::string workflow;
+  std::string service;  ///< of the namespace or of the namespace `default`
+  std::string image;
+  std::optional<Json> key;  ///< only those of this key; nullopt: of all
+  size_t limit = 50;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
 /// Which accepted tasks a list shows.
 struct AcceptedFilter {
   std::optional<InstanceId> instance;  ///< only those of the calls of its state; nullopt: any
@@ -206,6 +220,13 @@ class StoreReads {
   /// `workflow`: only of this one; empty: of all. Errors `workflow.not_found`, `cursor.malformed`.
   virtual Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
                               std::string_view workflow) = 0;
+  /// The instances or calls that hold slots, by key, and those of a key from the oldest on:
+  /// {"items":[{"key"?,"global"?,"instance"?,"task"?,"since"}],"next"}. `key`: "(sealed)" if it may
+  /// contain data of a secret; a list of one key has no such holder. `global`: true for a service
+  /// of the namespace `default`. `task`: of a call; its `instance` is missing if the task cannot be
+  /// read. A page ends after kMostHeldKeysLooked keys, also if few of them have holders. Errors
+  /// `workflow.not_found`, `cursor.malformed`, and that of damaged counts of the asked key.
+  virtual Result<Json> queue_holders(std::string_view ns, const HolderFilter& filter) = 0;
   /// Groups of eventsAnd starts that are not complete:
   /// {"items":[{"id","workflow","correlate":{attribute: value},"entries":[{"type","waiting",
   /// "first"?:{"sequence"?,"id"?}}],"expiresAt"?}],"next"}. `first`: the event of the entry that

@@ -89,6 +89,10 @@ Result<Json> ViewReads::queues(std::string_view ns, size_t limit, std::string_vi
   return queries_.queues(view_, ns, limit, cursor, workflow);
 }
 
+Result<Json> ViewReads::queue_holders(std::string_view ns, const HolderFilter& filter) {
+  return queries_.queue_holders(view_, ns, filter);
+}
+
 Result<Json> ViewReads::groups(std::string_view ns, size_t limit, std::string_view cursor,
                                const GroupFilter& filter) {
   return queries_.groups(view_, ns, limit, cursor, filter);

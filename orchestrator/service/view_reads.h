@@ -49,6 +49,7 @@ class ViewReads final : public StoreReads {
   Result<Json> listeners(std::string_view ns, const ListenerFilter& filter) override;
   Result<Json> queues(std::string_view ns, size_t limit, std::string_view cursor,
                       std::string_view workflow) override;
+  Result<Json> queue_holders(std::string_view ns, const HolderFilter& filter) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;
   Result<Json> schedules(std::string_view ns, const PageRequest& page) override;

@@ -2070,6 +2070,24 @@ export type Slot = {
   waiting: number
 }
 
+export type SlotHolder = {
+  /** The service is one of the namespace `default`. */
+  global?: true
+  /** The instance that holds the slot, or that of the call. */
+  instance?: string
+  /** The value of the `key` of the `concurrency`; none: it has none. */
+  key?: unknown
+  /** Since when it holds the slot. */
+  since: string
+  /** The action id of the call that holds the slot. */
+  task?: string
+}
+
+export type SlotHolders = {
+  items: Array<SlotHolder>
+  next: string | null
+}
+
 export type Source = {
   /** When the settings were applied last. */
   appliedAt: string

@@ -300,6 +300,19 @@ Status each_call_place(const View& view, QueueRow kind, const CallSlotKey& key,
       damaged);
 }
 
+Status each_call_holder(const View& view, const CallSlotKey& key, uint64_t after,
+                        const std::function<bool(const PlacedCall&)>& see,
+                        const OnDamage& damaged) {
+  constexpr QueueRow kKind = QueueRow::kCallHolder;
+  const std::string from = call_place_key(key, {.kind = kKind, .number = after}) + '\0';
+  return walk(
+      view, Table::kQueues, call_places_prefix(kKind, key), from,
+      [&](std::string_view at, std::string_view value) -> Result<bool> {
+        return see(TRY(placed_call_of(view, at, value)));
+      },
+      damaged);
+}
+
 Result<std::optional<PlacedCall>> read_first_call(const View& view, QueueRow kind,
                                                   const CallSlotKey& key, const OnDamage& damaged) {
   std::optional<PlacedCall> first;

@@ -159,6 +159,11 @@ Result<std::optional<PlacedCall>> find_throttled_call(const View& view, const St
 Status each_call_place(const View& view, QueueRow kind, const CallSlotKey& key,
                        const std::function<bool(const PlacedCall&)>& see,
                        const OnDamage& damaged = nullptr);
+/// Visits the tasks that hold a slot of the key and have a higher number than `after`, in the order
+/// of their numbers, until `see` returns false.
+Status each_call_holder(const View& view, const CallSlotKey& key, uint64_t after,
+                        const std::function<bool(const PlacedCall&)>& see,
+                        const OnDamage& damaged = nullptr);
 /// The oldest task that holds a slot of the key, or the one that is next among those that wait;
 /// nullopt: there is none. A damaged row is passed over.
 Result<std::optional<PlacedCall>> read_first_call(const View& view, QueueRow kind,

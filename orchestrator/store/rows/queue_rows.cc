@@ -231,6 +231,17 @@ Status each_slot_place(const View& view, QueueRow kind, const SlotKey& key,
       damaged);
 }
 
+Status each_slot_holder(const View& view, const SlotKey& key, uint64_t after,
+                        const std::function<bool(const SlotPlace&)>& see, const OnDamage& damaged) {
+  const std::string from = place_key(key, {.number = after, .is_queued = false}) + '\0';
+  return walk(
+      view, Table::kQueues, places_prefix(QueueRow::kHolder, key), from,
+      [&](std::string_view at, std::string_view value) -> Result<bool> {
+        return see(TRY(place_of(view, at, value)));
+      },
+      damaged);
+}
+
 Result<std::vector<WorkflowNumber>> workflows_with_slots(const View& view) {
   std::vector<WorkflowNumber> found;
   for (const QueueRow kind : {QueueRow::kCounts, QueueRow::kThrottleCounts}) {

@@ -136,6 +136,11 @@ Result<std::optional<SlotPlace>> read_first_place(const View& view, QueueRow kin
 Status each_slot_place(const View& view, QueueRow kind, const SlotKey& key,
                        const std::function<bool(const SlotPlace&)>& see,
                        const OnDamage& damaged = nullptr);
+/// Visits the instances that hold a slot of the key and have a higher number than `after`, in the
+/// order of their numbers, until `see` returns false.
+Status each_slot_holder(const View& view, const SlotKey& key, uint64_t after,
+                        const std::function<bool(const SlotPlace&)>& see,
+                        const OnDamage& damaged = nullptr);
 
 /// The workflows that have rows of counts.
 Result<std::vector<WorkflowNumber>> workflows_with_slots(const View& view);

@@ -140,6 +140,24 @@ TEST_F(ListVerbs, ShowsStartsThatWait) {
   EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
 }
 
+TEST_F(ListVerbs, ShowsTheHoldersOfSlots) {
+  const std::string instance = FakeService::kInstance;
+  const std::string pad(36 - std::string("INSTANCE").size(), ' ');
+  const std::string since = "2021-09-01T11:00:00.000Z";
+  expect_outputs({
+      {{"queue", "holders", "--workflow", "ship", "--limit", "3"},
+       "KEY  INSTANCE" + pad + "  TASK  SINCE\nc-1  " + instance + "  -     " + since + "\n"},
+      {{"queue", "holders", "--service", "bank", "-o", "name"}, instance + "\n"},
+  });
+  ASSERT_EQ(run({"queue", "holders", "--image", "tool:1", "--key", "\"c-1\""}).code, 0);
+  EXPECT_EQ(service_.last_holder_filter().image, "tool:1");
+  EXPECT_EQ(service_.last_holder_filter().key, Json("c-1"));
+  EXPECT_EQ(service_.last_holder_filter().workflow, "");
+  EXPECT_EQ(run({"queue", "holders", "--workflow", "none"}).code, 3);
+  EXPECT_EQ(run({"queue", "holders"}).code, 2);
+  EXPECT_EQ(run({"queue", "holders", "--workflow", "ship", "--service", "bank"}).code, 2);
+}
+
 TEST_F(ListVerbs, ShowsCallsThatWait) {
   const CommandOutput shown = run({"queue", "list"});
   EXPECT_EQ(shown.code, 0) << shown.err;

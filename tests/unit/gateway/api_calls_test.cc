@@ -124,6 +124,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", ns + "/listeners", 200},
       {"GET", ns + "/groups", 200},
       {"GET", ns + "/queues", 200},
+      {"GET", ns + "/queues/holders?workflow=ship", 200},
       {"DELETE", ns + "/groups/ship:6f1ed002ab5595859014ebf0951522d9", 200},
       {"GET", ns + "/events", 200},
       {"GET", ns + "/events/18", 200},

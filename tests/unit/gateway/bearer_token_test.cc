@@ -125,6 +125,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButTheOpenOnes) {
       {"DELETE", "/v1/ns/default/sources/orders", 401},
       {"DELETE", "/v1/ns/default/groups/g", 401},
       {"GET", "/v1/ns/default/queues", 401},
+      {"GET", "/v1/ns/default/queues/holders", 401},
       {"GET", "/v1/ns/default/events/18/why", 401},
       {"POST", "/v1/ns/default/events/try", 401},
       {"GET", "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab/why", 401},

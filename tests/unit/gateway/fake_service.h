@@ -177,6 +177,8 @@ class FakeService : public Service {
   Result<Json> listeners(std::string_view, const ListenerFilter& filter) override;
   Result<Json> queues(std::string_view, size_t limit, std::string_view cursor,
                       std::string_view workflow) override;
+  Result<Json> queue_holders(std::string_view, const HolderFilter& filter) override;
+  HolderFilter last_holder_filter();
   /// For another id than that of the one group there is none.
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor,
                       const GroupFilter& filter) override;
@@ -296,6 +298,7 @@ class FakeService : public Service {
   ListenerFilter listener_filter_;
   HistoryFilter history_filter_;
   GroupFilter group_filter_;
+  HolderFilter holder_filter_;
   AcceptedFilter accepted_filter_;
   NextFilter next_filter_;
   LiveRequest live_request_;

@@ -219,4 +219,19 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
   return Json{{"items", std::move(items)}, {"next", nullptr}};
 }
 
+HolderFilter FakeService::last_holder_filter() {
+  const std::lock_guard lock(mutex_);
+  return holder_filter_;
+}
+
+Result<Json> FakeService::queue_holders(std::string_view, const HolderFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  holder_filter_ = filter;
+  limit_ = filter.limit;
+  if (filter.workflow == "none") return fail("workflow.not_found", "no workflow");
+  Json holder{{"key", "c-1"}, {"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}};
+  if (filter.workflow.empty()) holder["task"] = kTask;
+  return Json{{"items", Json::array({holder})}, {"next", nullptr}};
+}
+
 }  // namespace millrace

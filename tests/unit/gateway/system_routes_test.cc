@@ -77,6 +77,18 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
            "holder":{{"instance":"{0}","since":"2021-09-01T11:00:00.000Z"}}}}],"next":null}})",
                    FakeService::kInstance)},
       {"GET", "/v1/ns/default/queues?workflow=none", {}, "", 404, "workflow.not_found"},
+      {"GET",
+       "/v1/ns/default/queues/holders?workflow=ship",
+       {},
+       "",
+       200,
+       fmt::format(R"({{"items":[{{"key":"c-1","instance":"{}",
+           "since":"2021-09-01T11:00:00.000Z"}}],"next":null}})",
+                   FakeService::kInstance)},
+      {"GET", "/v1/ns/default/queues/holders?workflow=none", {}, "", 404, "workflow.not_found"},
+      {"GET", "/v1/ns/default/queues/holders", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/default/queues/holders?workflow=a&image=b", {}, "", 400, "request.parameter"},
+      {"GET", "/v1/ns/default/queues/holders?service=a&key=c-1", {}, "", 400, "request.parameter"},
       {"DELETE",
        "/v1/ns/default/groups/ship%3A6f1ed002ab5595859014ebf0951522d9",
        {},
@@ -90,6 +102,14 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
       {"GET", "/favicon.ico", {}, "", 404, "request.not_found"},
   };
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
+  ASSERT_EQ(call("GET", "/v1/ns/default/queues/holders?service=bank&key=%22c-1%22&limit=7&cursor=x")
+                .status,
+            200);
+  const HolderFilter holders = service_.last_holder_filter();
+  EXPECT_EQ(holders.service, "bank");
+  EXPECT_EQ(holders.key, Json("c-1"));
+  EXPECT_EQ(holders.limit, 7U);
+  EXPECT_EQ(holders.cursor, "x");
   for (const char* const list : {"listeners", "groups", "queues"}) {
     EXPECT_EQ(call("GET", fmt::format("/v1/ns/default/{}?limit=7", list)).status, 200);
     EXPECT_EQ(service_.last_limit(), 7U) << list;

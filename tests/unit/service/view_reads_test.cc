@@ -67,6 +67,7 @@ TEST_F(ViewReadsTest, AnswerAsTheServiceDoes) {
       [this](StoreReads& store) { return store.history("default", id_, {}); },
       [](StoreReads& store) { return store.groups("default", 9, "", {}); },
       [](StoreReads& store) { return store.queues("default", 9, "", ""); },
+      [](StoreReads& store) { return store.queue_holders("default", {.workflow = "waits"}); },
       [](StoreReads& store) { return store.schedules("default", {}); },
       [](StoreReads& store) { return store.schedule("default", "ticks"); },
       [](StoreReads& store) { return store.listeners("default", {}); },

@@ -218,6 +218,25 @@ TEST_F(CallSlotRowsTest, WaitByPriorityThenByNumber) {
   EXPECT_FALSE(read_first_call(*tx, QueueRow::kCallPaused, key).value());
 }
 
+TEST_F(CallSlotRowsTest, HaveTheHoldersOfAKeyBehindANumber) {
+  const CallSlotKey key = call_slot_key_of(slot_task("1", 2));
+  for (const uint64_t number : {2, 5, 300}) place(slot_task("1", number), QueueRow::kCallHolder);
+  place(slot_task("1", 3), QueueRow::kCallWaiting);
+  place(slot_task("2", 4), QueueRow::kCallHolder);
+  const auto behind = [&](uint64_t after, size_t most) {
+    std::vector<uint64_t> seen;
+    EXPECT_TRUE(each_call_holder(*tx, key, after, [&](const PlacedCall& holder) {
+      seen.push_back(holder.place.number);
+      return seen.size() < most;
+    }));
+    return seen;
+  };
+  EXPECT_THAT(behind(0, 9), ElementsAre(2, 5, 300));
+  EXPECT_THAT(behind(0, 2), ElementsAre(2, 5));
+  EXPECT_THAT(behind(3, 9), ElementsAre(5, 300));
+  EXPECT_THAT(behind(300, 9), ElementsAre());
+}
+
 TEST_F(CallSlotRowsTest, FindThePlaceOfATask) {
   const StartTask task = slot_task("1", 4, 5);
   EXPECT_FALSE(find_call_place(*tx, task).value());

@@ -141,6 +141,28 @@ TEST_F(QueueRowsTest, AreInTheOrderOfPriorityAndNumber) {
   EXPECT_THAT(numbers(QueueRow::kWaiting, one_), ElementsAre(4, 1, 3));
 }
 
+TEST_F(QueueRowsTest, HaveTheHoldersOfAKeyBehindANumber) {
+  for (const uint64_t number : {2, 5, 300}) {
+    write_slot_place(*tx, one_, {.number = number, .is_queued = false},
+                     {.instance = id(static_cast<uint8_t>(number % 256)), .since = kNow});
+  }
+  wait(one_, 0, 3);
+  wait(other_, 0, 4);
+  const auto behind = [&](uint64_t after, size_t most) {
+    std::vector<uint64_t> seen;
+    EXPECT_TRUE(each_slot_holder(*tx, one_, after, [&](const SlotPlace& holder) {
+      seen.push_back(holder.number);
+      return seen.size() < most;
+    }));
+    return seen;
+  };
+  EXPECT_THAT(behind(0, 9), ElementsAre(2, 5, 300));
+  EXPECT_THAT(behind(0, 1), ElementsAre(2));
+  EXPECT_THAT(behind(2, 9), ElementsAre(5, 300));
+  EXPECT_THAT(behind(3, 9), ElementsAre(5, 300)) << "the holder of the number has left";
+  EXPECT_THAT(behind(300, 9), ElementsAre());
+}
+
 TEST_F(QueueRowsTest, LoseTheirCountsWithTheLastInstance) {
   EXPECT_TRUE(read_slot_counts(*tx, one_)->empty());
   write_slot_counts(*tx, one_, {.key = "1", .held = 1});
