@@ -14,6 +14,7 @@ Json graph_of_states() {
       {"waits", list(text(), "The types of the events for which the state waits.")},
       {"calls", list(text(), "The functions that the state calls.")},
       {"undo?", text("The function of its `compensate`.")},
+      {"compensates?", exactly(true, "An Error state with `compensate: true`.")},
   });
   const Json way = object({
       {"from", or_null(text("The id of a state; null: any state."))},
@@ -22,6 +23,7 @@ Json graph_of_states() {
       {"label", text("The condition, the type of the event or the error codes; may be empty.")},
       {"line", whole("The line where the way is written.")},
       {"nextRun?", exactly(true, "The way leads to the next run of the instance (continueAsNew).")},
+      {"compensates?", exactly(true, "An `on_failure` with `compensate: true`.")},
   });
   const Json limit = object({
       {"kind",
@@ -36,6 +38,7 @@ Json graph_of_states() {
       {"id", text("The id of the workflow.")},
       {"revision", whole("", 1)},
       {"limits?", list(limit, "The limits of starts and of calls; missing: there are none.")},
+      {"compensates?", exactly(true, "The workflow has `compensate: true`.")},
       {"start", object({{"state", or_null(text("The id of the first state."))},
                         {"label", text("The types of the events, or the schedule.")}})},
       {"states", list(state)},

@@ -62,6 +62,11 @@ size_t line_at(const Node& node, std::string_view key) {
   return member == nullptr ? node.at.line : member->at.line;
 }
 
+bool is_true_at(const Node& node, std::string_view key) {
+  const Member* const member = node.find(key);
+  return member != nullptr && member->value.scalar == Json(true);
+}
+
 /// The type of the event in an entry of `events`, whether or not it is nested under `event`.
 std::string event_type(const Node& entry) {
   const Member* const event = entry.find("event");
@@ -95,6 +100,7 @@ class GraphMaker {
     const std::vector<Node>& states = items_at(document, "states");
     for (size_t i = 0; i < states.size(); ++i) numbers_.emplace(text_at(states[i], "id"), i);
     set_start(document);
+    graph_.compensates = is_true_at(document, "compensate");
     add_failure(document);
     for (const Member& member : document.members) {
       if (is_key_among(kStartLimits, member.key)) add_limit({.kind = member.key}, member);
@@ -139,7 +145,8 @@ class GraphMaker {
     graph_.ways.push_back({.to = to,
                            .kind = WayKind::kOnFailure,
                            .label = graph_.fails_any ? "" : text_at(document, "timeout"),
-                           .line = member->at.line});
+                           .line = member->at.line,
+                           .compensates = is_mapping && is_true_at(member->value, "compensate")});
   }
 
   /// Adds a limit whose place is known; none if the key has no value, or switches it off.
@@ -155,6 +162,7 @@ class GraphMaker {
     const Mapping& table = kind_of(node, state_grammar());
     GraphState state{
         .id = text_at(node, "id"), .type = text_at(node, "type"), .line = node.at.line};
+    state.compensates = is_true_at(node, "compensate");
     walk(node, state_grammar(), "", [&](const Place& place) {
       if (is_key_among(kCallLimits, place.member.key)) {
         add_limit({.kind = place.member.key, .state = state.id}, place.member);
@@ -246,6 +254,41 @@ std::string mermaid_way(std::string_view from, std::string_view label, std::stri
                      label.empty() ? "" : fmt::format("|{}|", quoted_label(label)), to);
 }
 
+/// The label without its quotes.
+std::string inner_label(std::string_view text) {
+  const std::string label = quoted_label(text);
+  return label.substr(1, label.size() - 2);
+}
+
+/// The box of a state: its id, its type, what undoes it, and whether it makes compensations.
+std::string mermaid_state(size_t number, const GraphState& state) {
+  std::string lines =
+      fmt::format("{}<br/><i>{}</i>", inner_label(state.id), inner_label(state.type));
+  if (!state.undo.empty()) lines += fmt::format("<br/>undone by {}", inner_label(state.undo));
+  if (state.compensates) lines += "<br/>compensates";
+  return fmt::format("  {}[\"{}\"]\n", mermaid_name(number), lines);
+}
+
+/// Of what the limit is: `throttle of calls of bank`.
+std::string limit_name(const GraphLimit& limit) {
+  if (!limit.function.empty()) return fmt::format("{} of calls of {}", limit.kind, limit.function);
+  if (!limit.state.empty()) return fmt::format("{} of state {}", limit.kind, limit.state);
+  return limit.kind;
+}
+
+/// A box with the limits, and with `compensate` of the workflow; empty: it has none of them.
+std::string mermaid_limits(const WorkflowGraph& graph) {
+  std::string lines;
+  const auto add = [&](std::string_view line) {
+    lines += fmt::format("{}{}", lines.empty() ? "" : "<br/>", line);
+  };
+  for (const GraphLimit& limit : graph.limits) {
+    add(fmt::format("{}: {}", inner_label(limit_name(limit)), inner_label(limit.text)));
+  }
+  if (graph.compensates) add("compensate: true");
+  return lines.empty() ? "" : fmt::format("  limits_>\"{}\"]\n", lines);
+}
+
 /// The way of a state: a way to the next run says so, besides its cause.
 std::string mermaid_way(const GraphWay& way) {
   const std::string from = mermaid_name(way.from);
@@ -288,6 +331,7 @@ Json to_json(const WorkflowGraph& graph) {
                       {"waits", state.waits},
                       {"calls", state.calls}});
     if (!state.undo.empty()) states.back()["undo"] = state.undo;
+    if (state.compensates) states.back()["compensates"] = true;
   }
   const auto id_of = [&](const std::optional<size_t>& number) {
     return number && *number < graph.states.size() ? Json(graph.states[*number].id) : Json();
@@ -300,11 +344,13 @@ Json to_json(const WorkflowGraph& graph) {
              {"label", cut(way.label)},
              {"line", way.line}};
     if (way.is_next_run) one["nextRun"] = true;
+    if (way.compensates) one["compensates"] = true;
     ways.push_back(std::move(one));
   }
   Json json{{"start", {{"state", id_of(graph.first)}, {"label", cut(graph.start_label)}}},
             {"states", std::move(states)},
             {"ways", std::move(ways)}};
+  if (graph.compensates) json["compensates"] = true;
   for (const GraphLimit& limit : graph.limits) {
     Json one{{"kind", limit.kind}, {"text", limit.text}, {"line", limit.line}};
     if (!limit.function.empty()) one["function"] = limit.function;
@@ -322,19 +368,16 @@ std::string mermaid_graph(const Node& document) {
   for (; next < graph.ways.size() && !graph.ways[next].from; ++next) {
     const std::string_view cause = graph.fails_any ? "failure" : "timeout";
     text += fmt::format("  {0}_(({0}))\n", cause);
-    text += mermaid_way(fmt::format("{}_", cause), graph.ways[next].label,
-                        mermaid_name(graph.ways[next].to), kDottedArrow);
+    const GraphWay& way = graph.ways[next];
+    const std::string_view label = way.label;
+    const std::string_view end = way.compensates ? "compensates" : "";
+    text += mermaid_way(fmt::format("{}_", cause),
+                        fmt::format("{}{}{}", label, label.empty() || end.empty() ? "" : ": ", end),
+                        mermaid_name(way.to), kDottedArrow);
   }
   bool has_end = false;
   for (size_t i = 0; i < graph.states.size(); ++i) {
-    const GraphState& state = graph.states[i];
-    const std::string caption = quoted_label(state.id);
-    const std::string undo = quoted_label(state.undo);
-    text += fmt::format("  {}[{}<br/><i>{}</i>{}\"]\n", mermaid_name(i),
-                        caption.substr(0, caption.size() - 1), state.type,
-                        state.undo.empty()
-                            ? ""
-                            : fmt::format("<br/>undone by {}", undo.substr(1, undo.size() - 2)));
+    text += mermaid_state(i, graph.states[i]);
     for (; next < graph.ways.size() && graph.ways[next].from == i; ++next) {
       const GraphWay& way = graph.ways[next];
       has_end = has_end || !way.to;
@@ -342,7 +385,7 @@ std::string mermaid_graph(const Node& document) {
     }
   }
   if (has_end) text += "  end_(((end)))\n";
-  return text;
+  return text + mermaid_limits(graph);
 }
 
 }  // namespace millrace

@@ -2508,6 +2508,8 @@ export type WorkflowDeleted = {
 }
 
 export type WorkflowGraph = {
+  /** The workflow has `compensate: true`. */
+  compensates?: true
   /** The id of the workflow. */
   id: string
   /** The limits of starts and of calls; missing: there are none. */
@@ -2532,6 +2534,8 @@ export type WorkflowGraph = {
   states: Array<{
     /** The functions that the state calls. */
     calls: Array<string>
+    /** An Error state with `compensate: true`. */
+    compensates?: true
     id: string
     /** The line where the state begins. */
     line: number
@@ -2543,6 +2547,8 @@ export type WorkflowGraph = {
     waits: Array<string>
   }>
   ways: Array<{
+    /** An `on_failure` with `compensate: true`. */
+    compensates?: true
     from: string | null
     kind: "transition" | "condition" | "event" | "default" | "catch" | "on_failure"
     /** The condition, the type of the event or the error codes; may be empty. */

@@ -141,9 +141,9 @@ function modelOf(graph: WorkflowGraph, hasNotes: boolean, hasCalls: boolean, isN
   return { boxes, ends, ways: [...ways, ...first] }
 }
 
-/** What undoes a state, as its box and its accessible name have it; empty: nothing. */
+/** What undoes a state, or that it makes compensations, as its box and its accessible name have it; empty: neither. */
 function undoneText(state: State): string {
-  return state.undo ? `(undone by ${state.undo})` : ''
+  return state.undo ? `(undone by ${state.undo})` : state.compensates ? '(compensates)' : ''
 }
 
 function takenWays(visited: string[]): Set<string> {
@@ -269,7 +269,7 @@ function describe(state: State, props: GraphProps): string {
   const { graph, current, status, openLabel } = props
   const ways = graph.ways.filter((way) => way.from === state.id).map((way) => `${way.kind}${way.label ? ` ${way.label}` : ''} to ${way.to ?? 'the end'}${way.nextRun ? ' in the next run' : ''}`)
   const note = notesOf(props, true)?.get(state.id)
-  return `${state.id} ${state.type}${state.undo ? ` ${undoneText(state)}` : ''}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
+  return `${state.id} ${state.type}${undoneText(state) && ` ${undoneText(state)}`}${note ? ` ${note}` : ''}${state.id === current ? `, current state${status ? `, ${status}` : ''}` : ''}. ${ways.join(', ')}. Enter ${openLabel}`
 }
 
 function pathOf(points: Array<{ x: number; y: number }>): string {
@@ -295,7 +295,7 @@ function StateList(props: GraphProps) {
     <ul class="plain">
       {graph.states.map((state) => (
         <li>
-          <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{state.undo && `, undone by ${state.undo}`}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
+          <button type="button" class="small" onClick={() => open(state.id)}>{state.id}</button> <span class="quiet">{state.type}{state.undo && `, undone by ${state.undo}`}{state.compensates && ', compensates'}{notes?.get(state.id) ? `, ${notes.get(state.id)}` : ''}{state.id === current ? ', current state' : visited.includes(state.id) ? ', was entered' : ''}</span>
           <ul>{graph.ways.filter((way) => way.from === state.id).map((way) => <li>{way.kind}{way.label && <> <code>{way.label}</code></>} → {way.to ?? 'end'}{way.nextRun && ' (next run)'}</li>)}</ul>
         </li>
       ))}

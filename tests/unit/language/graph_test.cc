@@ -294,5 +294,68 @@ states:
   EXPECT_NE(mermaid_graph(*document).find("<i>action</i><br/>undone by g\"]"), std::string::npos);
 }
 
+TEST(Graph, ShowsWhatMakesTheCompensations) {
+  const std::string text = R"(
+id: a
+compensate: true
+timeout: 30m
+on_failure: {state: refund, compensate: true}
+states:
+- {id: pay, type: action, action: {function: f}, compensate: {function: g}, transition: stop}
+- {id: stop, type: error, error: order.stopped, message: it had to, compensate: true}
+- {id: keep, type: error, error: order.kept, message: it had to, compensate: false}
+- {id: refund, type: noop}
+)";
+  EXPECT_EQ(graph(text), R"(flowchart TD
+  start_((start))
+  start_ --> s0
+  timeout_((timeout))
+  timeout_ -.->|"30m: compensates"| s3
+  s0["pay<br/><i>action</i><br/>undone by g"]
+  s0 --> s1
+  s1["stop<br/><i>error</i><br/>compensates"]
+  s1 --> end_
+  s2["keep<br/><i>error</i>"]
+  s2 --> end_
+  s3["refund<br/><i>noop</i>"]
+  s3 --> end_
+  end_(((end)))
+  limits_>"compensate: true"]
+)");
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  ASSERT_TRUE(document);
+  const Json json = to_json(workflow_graph(*document));
+  EXPECT_EQ(json["compensates"], true);
+  EXPECT_EQ(json["ways"][0]["compensates"], true);
+  EXPECT_FALSE(json["ways"][1].contains("compensates"));
+  EXPECT_FALSE(json["states"][0].contains("compensates")) << "its own is noted there";
+  EXPECT_EQ(json["states"][1]["compensates"], true);
+  EXPECT_FALSE(json["states"][2].contains("compensates"));
+  EXPECT_NE(graph("id: a\non_failure: {state: b, when: any, compensate: true}\n"
+                  "states: [{id: b, type: noop}]")
+                .find("failure_ -.->|\"compensates\"| s0\n"),
+            std::string::npos);
+}
+
+TEST(Graph, HasABoxWithTheLimits) {
+  const std::string shown = graph(R"(
+id: a
+rateLimit: {limit: 9, period: PT1H}
+concurrency: {limit: 2, key: jq("a" + .c)}
+functions:
+- {id: f, type: service, service: bank, throttle: {limit: 10, period: PT1M}}
+states:
+- {id: each, type: foreach, array: jq(.all), concurrency: 4, action: {function: f}}
+)");
+  EXPECT_NE(shown.find("  end_(((end)))\n"
+                       "  limits_>\"rateLimit: limit 9, period PT1H<br/>"
+                       "concurrency: limit 2, key jq(#34;a#34; + .c)<br/>"
+                       "throttle of calls of f: limit 10, period PT1M<br/>"
+                       "concurrency of state each: 4\"]\n"),
+            std::string::npos)
+      << shown;
+}
+
 }  // namespace
 }  // namespace millrace
