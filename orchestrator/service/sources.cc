@@ -32,7 +32,7 @@ namespace {
 
 /// How often the rows are looked through for sources that have changed without a request to this
 /// object, for example with their namespace.
-constexpr std::chrono::milliseconds kLook(500);
+constexpr std::chrono::milliseconds kBetweenSourceLooks(500);
 
 tl::unexpected<Error> no_such_source(std::string_view ns, std::string_view name) {
   return fail("source.not_found",
@@ -113,7 +113,7 @@ void Sources::run() {
     release(adjust());
     remove_left_streams();
     lock.lock();
-    changed_.wait_for(lock, kLook, [this] { return stopping_ || has_changed_; });
+    changed_.wait_for(lock, kBetweenSourceLooks, [this] { return stopping_ || has_changed_; });
   }
   Readings all = std::exchange(readings_, {});
   lock.unlock();
