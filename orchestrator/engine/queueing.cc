@@ -44,10 +44,7 @@ void hold_for_throttle(Instance& instance, const Workflow& workflow, uint64_t nu
   instance.throttled->number = number;
   instance.timers.clear();
   instance.held_timers.clear();
-  if (!instance.paused) return arm_throttle(instance, workflow, now);
-  // The resume arms it, as it does for one that was paused while it waited.
-  arm_throttle(instance, workflow, now);
-  instance.held_timers = std::exchange(instance.timers, {});
+  arm_throttle(instance, workflow, now);  // of a paused instance the resume arms it again
 }
 
 Json wait_detail(int32_t priority, const std::string& key) {

@@ -334,6 +334,23 @@ TEST_F(Throttles, HoldAPausedStartThatGetsItsSlot) {
   EXPECT_THAT(world.history(paused), Contains("released wait"));
 }
 
+TEST_F(Throttles, EndAPausedStartThatGotItsSlotOnceItsWaitTimesOutAfterTheResume) {
+  world.apply(
+      throttled_wait("{limit: 1, period: PT1H, timeout: PT1M}", "concurrency: {limit: 1}\n"));
+  start("a");
+  const std::string paused = start("b");
+  pause(paused);
+  sent("a");
+  EXPECT_THAT(world.history(paused), Contains("throttled wait")) << "it has got its slot";
+  world.run_for(minutes(5));
+  restart();  // checks the timers of the store
+  resume(paused);
+  world.run_for(seconds(59));
+  EXPECT_EQ(world.status(paused), "pending");
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.instance(paused)["error"]["code"], "millrace.throttle.timeout");
+}
+
 TEST_F(Throttles, GoOnAfterARestartAndNotEarly) {
   world.apply(throttled_send(kOneAMinute));
   start();
