@@ -389,8 +389,10 @@ std::optional<Model::Due> Model::next() const {
 bool Model::comes_before(const Pending& one, const Due& other) const {
   const bool is_started = has_started(one.start.order, one.at);
   if (other.what == What::kPending) return is_started;
-  // It has found no free slot, or has taken that of the instance whose deadline it is.
-  return !is_started || is_replaced(instances_[other.which].start.order);
+  // It has found no free slot, or has taken that of an instance which would have kept it.
+  return !is_started || std::any_of(instances_.begin(), instances_.end(), [&](const Instance& in) {
+    return in.active() && is_replaced(in.start.order);
+  });
 }
 
 std::optional<TimePoint> Model::next_due() const {
