@@ -57,6 +57,19 @@ TEST_F(RunVerb, WaitsForTheEndOfTheInstance) {
   EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
 }
 
+TEST_F(RunVerb, SendsNoKeyOfItsOwnToABatch) {
+  apply_order();
+  service_.batches_starts = true;
+  const CommandOutput later = run({"run", "order", "--wait"});
+  EXPECT_EQ(later.code, 8);
+  EXPECT_NE(later.err.find("starts at 2021-09-01T12:05:00.000Z at the latest (`batch`)"),
+            std::string::npos)
+      << later.err;
+  const CommandOutput refused = run({"run", "order", "--wait", "--id", "k"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_NE(refused.err.find("a batch keeps no key"), std::string::npos) << refused.err;
+}
+
 TEST_F(RunVerb, RefusesADurationWithoutAUnit) {
   apply_order();
   const std::vector<std::string> flags = {"--wait", "--execution-timeout", "--run-timeout",

@@ -444,6 +444,12 @@ Result<Json> FakeService::take(DeleteSecret& remove) {
 }
 
 Result<Json> FakeService::take(StartInstance& start) {
+  if (batches_starts && !start.idempotency_key.empty()) {
+    return fail("start.key_with_batch", "a batch keeps no key");
+  }
+  if (batches_starts) {
+    return Json{{"id", kInstance}, {"created", true}, {"startsAt", "2021-09-01T12:05:00.000Z"}};
+  }
   if (!workflows_.contains(start.workflow)) return no_workflow(start.workflow);
   if (const auto known = keys_.find(start.idempotency_key);
       !start.idempotency_key.empty() && known != keys_.end()) {

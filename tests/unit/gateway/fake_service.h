@@ -44,6 +44,7 @@ class FakeService : public Service {
   bool has_further_page = false;  ///< the first page of one instance is followed by another one
   size_t group_count = 1;
   std::optional<Error> command_error;
+  bool batches_starts = false;  ///< a start takes no key, and begins later
   FakeEventDesk stored_events;
   FakeLetterDesk dead_letters;
   FakeSourceDesk sources;
