@@ -166,7 +166,7 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
 }
 
 /// What the instance has left of its compensations; empty: nothing.
-std::string compensation_line(const Json& instance) {
+std::string compensation_line(const Json& instance, const WhyTextOptions& options) {
   const Json compensation = instance.value("compensation", Json());
   if (!compensation.is_object()) return "";
   const std::string left = dump_json(compensation.value("left", Json(0)));
@@ -176,11 +176,17 @@ std::string compensation_line(const Json& instance) {
   }
   std::string line = fmt::format("  compensations left: {}", left);
   const Json error = compensation.value("error", Json());
-  if (error.is_object()) {
+  const bool has_failed = error.is_object();
+  if (has_failed) {
     line += fmt::format("; the newest one has failed: {}, {}", member_text(error, "code"),
                         member_text(error, "msg"));
   }
-  return line + fmt::format("\n    millrace instance compensate {}\n", member_text(instance, "id"));
+  const std::string command = fmt::format("millrace -n {} instance compensate {}",
+                                          shell_word(options.ns), member_text(instance, "id"));
+  line += fmt::format("\n    {}\n", command);
+  if (!has_failed) return line;
+  return line + fmt::format("    {} --past    # if what the failed one undoes is undone already\n",
+                            command);
 }
 
 /// What a start that waits for the throttle waits for; empty: it does not wait for it.
@@ -274,7 +280,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);
   if (waits.empty() && entering.empty() && others.empty()) text += "It waits for no event now.\n";
-  text += compensation_line(instance) + others;
+  text += compensation_line(instance, options) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
   }

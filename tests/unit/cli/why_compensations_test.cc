@@ -22,9 +22,12 @@ TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
                                  "then it is failed\n"));
   EXPECT_THAT(text_with(R"({"left": 3, "making": false, "error": {"code": "down", "msg": "no"}})"),
               testing::HasSubstr("  compensations left: 3; the newest one has failed: down, no\n"
-                                 "    millrace instance compensate 7\n"));
+                                 "    millrace -n default instance compensate 7\n"
+                                 "    millrace -n default instance compensate 7 --past    # if "
+                                 "what the failed one undoes is undone already\n"));
   EXPECT_THAT(text_with(R"({"left": 3, "making": false})"),
-              testing::HasSubstr("  compensations left: 3\n    millrace instance compensate 7\n"));
+              testing::HasSubstr(
+                  "  compensations left: 3\n    millrace -n default instance compensate 7\n"));
   EXPECT_THAT(text_with("null"), testing::Not(testing::HasSubstr("compensat")));
 }
 
