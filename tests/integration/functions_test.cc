@@ -376,8 +376,10 @@ TEST_F(HttpFunctions, CauseLifecycleEventsThatAWebhookGetsAfterItsHandshake) {
   const auto requests = webhook.requests(3);
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[0].method, "OPTIONS");
-  EXPECT_EQ(requests[1].header("ce-type"), "millrace.instance.started");
-  EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
+  // Deliveries that waited for the handshake are sent at once, over connections of their own.
+  EXPECT_THAT(
+      (std::vector{requests[1].header("ce-type"), requests[2].header("ce-type")}),
+      testing::UnorderedElementsAre("millrace.instance.started", "millrace.instance.completed"));
 }
 
 TEST_F(HttpFunctions, AreCalledWhileServicesOfAnotherNamespaceDoNotAnswer) {
