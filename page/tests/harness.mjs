@@ -86,6 +86,12 @@ export class Server {
     return (await this.call('POST', `/v1/ns/default/workflows/${workflow}/start`, input)).id
   }
 
+  /** Starts an instance of a workflow `fails`, which fails with `card.declined`, and returns its id. */
+  async runFailing() {
+    await this.call('PUT', '/v1/ns/default/workflows/fails', 'id: fails\nstates:\n- {id: stop, type: error, error: card.declined, message: no}\n', { 'content-type': 'application/yaml' })
+    return this.run('fails')
+  }
+
   /** Publishes an event over HTTP, and returns it as it is stored, once it is applied. */
   async send(event) {
     const whole = { specversion: '1.0', id: `e-${Math.random().toString(36).slice(2)}`, source: 'bookings.web', ...event }

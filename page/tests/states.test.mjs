@@ -9,8 +9,7 @@ const server = new ServeServer({ token: kToken })
 const console_ = new Console({ server })
 before(async () => {
   await console_.start()
-  await server.call('PUT', '/v1/ns/default/workflows/fails', 'id: fails\nstates:\n- {id: stop, type: error, error: card.declined, message: no}\n', { 'content-type': 'application/yaml' })
-  await server.run('fails')
+  await server.runFailing()
 })
 after(() => console_.stop())
 

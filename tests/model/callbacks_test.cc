@@ -1,10 +1,9 @@
 // Accepted calls on the model, and random cases of them with planted faults.
 #include <gtest/gtest.h>
 
+#include "tests/model/cases_of_model.h"
 #include "tests/model/model_world.h"
-#include "tests/model/play.h"
 #include "tests/model/random_case.h"
-#include "tests/model/shrink.h"
 
 namespace millrace::reference {
 namespace {
@@ -105,27 +104,14 @@ TEST(AcceptedCalls, OutliveTheProcess) {
   EXPECT_EQ(w.status(), "complete");
 }
 
-Played play_callbacks(const Case& c, std::set<Fault> faults, uint64_t seed) {
-  Model model, engine(std::move(faults), seed);
-  return play(c, model, engine);
-}
-
 TEST(RandomCasesOfCallbacks, ShowNoDifferenceWithoutAFault) {
-  int undecided = 0;
-  for (uint64_t seed = 1; seed <= 500; seed++) {
-    const Case c = make_case_of_callbacks(seed);
-    EXPECT_TRUE(valid(c.definition));
-    const Played p = play_callbacks(c, {}, seed);
-    ASSERT_FALSE(p.differs()) << report(c, p);
-    undecided += !p.undecided.empty();
-  }
-  EXPECT_LT(undecided, 25);
+  expect_no_difference(make_case_of_callbacks, 500, 25);
 }
 
 TEST(RandomCasesOfCallbacks, ReachEachEffect) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 1000; seed++) {
-    const Played p = play_callbacks(make_case_of_callbacks(seed), {}, seed);
+    const Played p = play_model(make_case_of_callbacks(seed), {}, seed);
     for (const auto& [what, times] : p.counts) seen[what] += times;
   }
   for (const char* what :
@@ -139,17 +125,10 @@ TEST(RandomCasesOfCallbacks, ReachEachEffect) {
 class PlantedFaultOfCallbacks : public testing::TestWithParam<int> {};
 
 TEST_P(PlantedFaultOfCallbacks, IsFoundAndShrunk) {
-  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
-  const auto fails = [&](const Case& c) { return play_callbacks(c, faults, 1).differs(); };
-  for (uint64_t seed = 1; seed <= 4000; seed++) {
-    Case c = make_case_of_callbacks(seed);
-    if (!fails(c)) continue;
-    c = shrink(c, fails);
-    EXPECT_TRUE(fails(c));
-    EXPECT_LE(c.steps.size(), 12u) << describe(c);
-    return;
-  }
-  FAIL() << "not found in 4000 cases";
+  const std::optional<Case> c =
+      find_and_shrink(make_case_of_callbacks, static_cast<Fault>(GetParam()));
+  ASSERT_TRUE(c) << "not found in 4000 cases";
+  EXPECT_LE(c->steps.size(), 12u) << describe(*c);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaultOfCallbacks,

@@ -1,33 +1,18 @@
 // Tests of the random cases: a second model takes the place of the engine, with and without faults.
 #include <gtest/gtest.h>
 
-#include "tests/model/play.h"
+#include "tests/model/cases_of_model.h"
 #include "tests/model/random_case.h"
-#include "tests/model/shrink.h"
 
 namespace millrace::reference {
 namespace {
-
-Played play_model(const Case& c, std::set<Fault> faults, uint64_t seed) {
-  Model model, engine(std::move(faults), seed);
-  return play(c, model, engine);
-}
 
 TEST(RandomCases, AreTheSameForTheSameSeed) {
   for (uint64_t seed = 1; seed <= 50; seed++)
     EXPECT_EQ(describe(make_case(seed)), describe(make_case(seed)));
 }
 
-TEST(RandomCases, ShowNoDifferenceWithoutAFault) {
-  int undecided = 0;
-  for (uint64_t seed = 1; seed <= 1500; seed++) {
-    const Case c = make_case(seed);
-    const Played p = play_model(c, {}, seed);
-    ASSERT_FALSE(p.differs()) << report(c, p);
-    undecided += !p.undecided.empty();
-  }
-  EXPECT_LT(undecided, 60);  // nearly all cases are decided
-}
+TEST(RandomCases, ShowNoDifferenceWithoutAFault) { expect_no_difference(make_case, 1500, 60); }
 
 TEST(RandomCases, AreShrunkBeforeTheyAreReported) {
   const Explored good = explore([](const Case& c) { return play_model(c, {}, 1); }, {.count = 50});
@@ -47,18 +32,10 @@ TEST(RandomCases, AreShrunkBeforeTheyAreReported) {
 class PlantedFault : public testing::TestWithParam<int> {};
 
 TEST_P(PlantedFault, IsFoundAndShrunk) {
-  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
-  const auto fails = [&](const Case& c) { return play_model(c, faults, 1).differs(); };
-  for (uint64_t seed = 1; seed <= 4000; seed++) {
-    Case c = make_case(seed);
-    if (!fails(c)) continue;
-    c = shrink(c, fails);
-    EXPECT_TRUE(fails(c));
-    EXPECT_LE(c.steps.size(), 10u) << describe(c);
-    EXPECT_LE(c.definition.states.size(), 3u) << describe(c);
-    return;
-  }
-  FAIL() << "not found in 4000 cases";
+  const std::optional<Case> c = find_and_shrink(make_case, static_cast<Fault>(GetParam()));
+  ASSERT_TRUE(c) << "not found in 4000 cases";
+  EXPECT_LE(c->steps.size(), 10u) << describe(*c);
+  EXPECT_LE(c->definition.states.size(), 3u) << describe(*c);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFault,

@@ -4,10 +4,9 @@
 #include <set>
 
 #include "tests/model/case_yaml.h"
+#include "tests/model/cases_of_model.h"
 #include "tests/model/model_world.h"
-#include "tests/model/play.h"
 #include "tests/model/random_case.h"
-#include "tests/model/shrink.h"
 
 namespace millrace::reference {
 namespace {
@@ -203,28 +202,15 @@ TEST(ModelOfUndoing, FollowsTheCleanUpOfOnFailure) {
   EXPECT_EQ(w.code(), "millrace.timeout.execution");
 }
 
-Played play_undoing(const Case& c, std::set<Fault> faults, uint64_t seed) {
-  Model model, engine(std::move(faults), seed);
-  return play(c, model, engine);
-}
-
 TEST(RandomCasesOfCompensations, ShowNoDifferenceWithoutAFault) {
-  int undecided = 0;
-  for (uint64_t seed = 1; seed <= 500; seed++) {
-    const Case c = make_case_of_compensations(seed);
-    EXPECT_TRUE(valid(c.definition));
-    const Played p = play_undoing(c, {}, seed);
-    ASSERT_FALSE(p.differs()) << report(c, p);
-    undecided += !p.undecided.empty();
-  }
-  EXPECT_LT(undecided, 20);
+  expect_no_difference(make_case_of_compensations, 500, 20);
 }
 
 TEST(RandomCasesOfCompensations, ReachEachEffect) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 1000; seed++) {
     const Case c = make_case_of_compensations(seed);
-    const Played p = play_undoing(c, {}, seed);
+    const Played p = play_model(c, {}, seed);
     for (const auto& [what, times] : p.counts) seen[what] += times;
   }
   for (const char* const what :
@@ -238,17 +224,10 @@ TEST(RandomCasesOfCompensations, ReachEachEffect) {
 class PlantedFaultOfCompensations : public testing::TestWithParam<int> {};
 
 TEST_P(PlantedFaultOfCompensations, IsFoundAndShrunk) {
-  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
-  const auto fails = [&](const Case& c) { return play_undoing(c, faults, 1).differs(); };
-  for (uint64_t seed = 1; seed <= 4000; seed++) {
-    Case c = make_case_of_compensations(seed);
-    if (!fails(c)) continue;
-    c = shrink(c, fails);
-    EXPECT_TRUE(fails(c));
-    EXPECT_LE(c.steps.size(), 12u) << describe(c);
-    return;
-  }
-  FAIL() << "not found in 4000 cases";
+  const std::optional<Case> c =
+      find_and_shrink(make_case_of_compensations, static_cast<Fault>(GetParam()));
+  ASSERT_TRUE(c) << "not found in 4000 cases";
+  EXPECT_LE(c->steps.size(), 12u) << describe(*c);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaultOfCompensations,

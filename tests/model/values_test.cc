@@ -4,10 +4,9 @@
 #include <set>
 
 #include "tests/model/case_yaml.h"
+#include "tests/model/cases_of_model.h"
 #include "tests/model/model_world.h"
-#include "tests/model/play.h"
 #include "tests/model/random_case.h"
-#include "tests/model/shrink.h"
 #include "tests/model/written_time.h"
 
 namespace millrace::reference {
@@ -141,28 +140,15 @@ TEST(ModelOfValues, EndsAnInstanceThatHasAnErrorInThePlaceOfTheNextRun) {
   EXPECT_EQ(w.code(), "order.failed");
 }
 
-Played play_values(const Case& c, std::set<Fault> faults, uint64_t seed) {
-  Model model, engine(std::move(faults), seed);
-  return play(c, model, engine);
-}
-
 TEST(RandomCasesOfValues, ShowNoDifferenceWithoutAFault) {
-  int undecided = 0;
-  for (uint64_t seed = 1; seed <= 500; seed++) {
-    const Case c = make_case_of_values(seed);
-    EXPECT_TRUE(valid(c.definition));
-    const Played p = play_values(c, {}, seed);
-    ASSERT_FALSE(p.differs()) << report(c, p);
-    undecided += !p.undecided.empty();
-  }
-  EXPECT_LT(undecided, 20);
+  expect_no_difference(make_case_of_values, 500, 20);
 }
 
 TEST(RandomCasesOfValues, ReachEvaluatedTimesAndNextRuns) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 500; seed++) {
     const Case c = make_case_of_values(seed);
-    const Played p = play_values(c, {}, seed);
+    const Played p = play_model(c, {}, seed);
     for (const auto& [what, times] : p.counts) seen[what] += times;
   }
   EXPECT_GE(seen["evaluated time"], 50);
@@ -173,17 +159,10 @@ TEST(RandomCasesOfValues, ReachEvaluatedTimesAndNextRuns) {
 class PlantedFaultOfValues : public testing::TestWithParam<int> {};
 
 TEST_P(PlantedFaultOfValues, IsFoundAndShrunk) {
-  const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
-  const auto fails = [&](const Case& c) { return play_values(c, faults, 1).differs(); };
-  for (uint64_t seed = 1; seed <= 4000; seed++) {
-    Case c = make_case_of_values(seed);
-    if (!fails(c)) continue;
-    c = shrink(c, fails);
-    EXPECT_TRUE(fails(c));
-    EXPECT_LE(c.steps.size(), 10u) << describe(c);
-    return;
-  }
-  FAIL() << "not found in 4000 cases";
+  const std::optional<Case> c =
+      find_and_shrink(make_case_of_values, static_cast<Fault>(GetParam()));
+  ASSERT_TRUE(c) << "not found in 4000 cases";
+  EXPECT_LE(c->steps.size(), 10u) << describe(*c);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFaultOfValues,
