@@ -131,7 +131,7 @@ Status add_holders(const View& view, const CallSlotKey& key, const CallSlotCount
   return status;
 }
 
-/// Adds the holders of a key; returns whether the page goes on behind them.
+/// Adds the holders of a key; returns whether the page has room for a further key.
 template <class Key, class Counts>
 Result<bool> add_key_holders(const View& view, const Key& key, const Counts& counts, uint64_t after,
                              HolderPage& page) {
