@@ -587,6 +587,7 @@ export type Firings = {
     ends?: "complete" | "failed" | "timedout" | "cancelled"
     /** The code of the error that the timer raises, or with which the instance ends. */
     error?: string
+    /** The instance; of a `pendingStart`, the id that it will have. */
     instance?: string
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick" | "pendingStart"
     /** The instance or the workflow is paused. */
