@@ -33,10 +33,12 @@ class Judge {
  private:
   Status look_at(const Expected& expected, const std::string& id);
   void compare_with(const Expected& expected, const Json& got);
+  void differs_as_list(const Placed& wanted, const Json& got);
   void compare_member(const Expected& expected, const Json& instance, const char* key);
   Status compare_time(const Expected& expected, const Json& instance);
+  Status compare_attempts(const Expected& expected, const std::string& id);
   Result<Json> states_of(const std::string& id, const char* kind);
-  Result<Json> attempts_of(const std::string& id);
+  Result<std::vector<TimePoint>> attempts_of(const std::string& id);
   Result<Json> published_by(const std::string& id);
   Status describe(const std::string& workflow, const std::string& id);
 

@@ -268,7 +268,7 @@ class Reader {
     take("error", Aspect::kError, read_error(fields));
     take("published", Aspect::kPublished,
          fields.objects("published", [](Fields& event) { event.pass_over(); }));
-    take("attempts", Aspect::kAttempts, fields.sequence("attempts", [](auto&, auto&) {}));
+    take("attempts", Aspect::kAttempts, read_attempts(fields));
     take("took", Aspect::kTook, fields.duration("took").has_value());
     take("instances", Aspect::kInstances, fields.integer("instances").has_value());
     if (!asks) {
@@ -310,6 +310,14 @@ class Reader {
         std::vector<std::string_view> ids;
         for (const auto& state : known->states) ids.push_back(state->common().id);
         check_known(item.text, ids, "state", path, item.at);
+      }
+    });
+  }
+
+  bool read_attempts(Fields& fields) {
+    return fields.sequence("attempts", [&](const Node& item, const std::string& path) {
+      if (const auto span = Span::parse(item.text); !span) {
+        findings_.error(span.error().code, path, item.at, span.error().message);
       }
     });
   }

@@ -151,6 +151,23 @@ TEST(Play, CountsMonthsByTheCalendar) {
   EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: 30d}")), "");  // September
 }
 
+TEST(Play, ComparesTheTimesOfAttemptsAndNotTheirTexts) {
+  const char* const later =
+      "id: order\nfunctions: [{id: ship, type: service, service: ship}]\nstates:\n"
+      "  - {id: wait, type: delay, duration: PT25H, transition: ship}\n"
+      "  - {id: ship, type: action, action: {function: ship}}\n";
+  for (const char* const time : {"25h", "1d1h", "P1DT1H", "1500 min"}) {
+    EXPECT_EQ(mismatches(outcome_of(later, fmt::format("functions: {{ship: {{}}}}\nstart: {{}}\n"
+                                                       "expect: {{attempts: [{}]}}",
+                                                       time))),
+              "")
+        << time;
+  }
+  EXPECT_THAT(mismatches(outcome_of(
+                  later, "functions: {ship: {}}\nstart: {}\nexpect: {attempts: [25h, 26h]}")),
+              HasSubstr("expected [\"25h\",\"26h\"], got [\"1d1h\"]"));
+}
+
 TEST(Play, ReportsAFailedExpectationAtItsPosition) {
   struct Row {
     const char* expected;
@@ -168,6 +185,7 @@ TEST(Play, ReportsAFailedExpectationAtItsPosition) {
       {"published: []", "expected [], got [{"},
       {"published: [{type: shopped}]", "[0].type: expected \"shopped\", got \"shipped\""},
       {"published: [{data: {n: 5}}, {}]", "expected [{\"data\":{\"n\":5}},{}], got [{"},
+      {"attempts: [25h]", "expected [\"25h\"], got []"},
       {"took: 30m", "expected 30m, got 1d30m"},
       {"took: 0s", "expected 0s, got 1d30m"},
       {"instances: 2", "expected 2, got 1"},
