@@ -80,7 +80,7 @@ TEST_F(ApprovalGuide, LeadsFromAMailOverAFormToADecision) {
   const std::string page = "docs/approval.md";
   const auto played = blocks_of_page(page, "The workflows", "sh");
   ASSERT_EQ(played.size(), 1U);
-  EXPECT_THAT(run(played[0]), HasSubstr("8 scenarios in 1 file: 8 passed"));
+  EXPECT_THAT(run(played[0]), HasSubstr("9 scenarios in 1 file: 9 passed"));
 
   const auto blocks = blocks_of_page(page, "Try it", "sh");
   ASSERT_EQ(blocks.size(), 3U);
