@@ -23,9 +23,10 @@ def answer(request):
 
 # The workers of the queue group `prices` share the requests.
 nats.sendall(b'CONNECT {"verbose":false,"headers":true}\r\n'
-             b"SUB millrace.events.default.price.asked prices 1\r\n")
+             b"SUB millrace.events.default.price.asked prices 1\r\nPING\r\n")
 while True:
     words = (lines.readline() or sys.exit("the server is gone")).decode().split()
+    if words[0] == "PONG": print("answers the events price.asked", file=sys.stderr)  # it has subscribed
     if words[0] == "PING": nats.sendall(b"PONG\r\n")
     if words[0] not in ("MSG", "HMSG"): continue
     message = lines.read(int(words[-1]) + 2)[:-2]

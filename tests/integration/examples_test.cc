@@ -240,6 +240,15 @@ TEST_F(Examples, WorkersConvertAWordAndTheWorkflowCatchesTheErrorForAMissingWord
   }
 }
 
+TEST_F(Examples, PriceRequestIsAnsweredByTheWorkerWithTheIdOfTheInstance) {
+  apply_what_the_readme_says("price-request");
+  Process worker({.command = {"python3", "examples/price-request/answer.py",
+                              fmt::format("127.0.0.1:{}", nats_.port())}});
+  ASSERT_TRUE(worker.error_line("answers the events price.asked")) << worker.errors();
+  const ProcessEnd end = paste("price-request", 1);
+  EXPECT_THAT(end.output, AllOf(HasSubstr("450"), HasSubstr("tea"))) << worker.errors();
+}
+
 TEST_F(Examples, OrderFanInStartsWhenAllThreeEventsOfOneOrderHaveCome) {
   apply("order-fan-in", "order-ready.yaml");
   apply("order-fan-in", "order-pickup.yaml");
