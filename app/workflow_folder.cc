@@ -93,7 +93,7 @@ void WorkflowFolder::apply_changes() {
     } else if (looks_like_definition(file, *text)) {
       apply(file, *text, made);
     } else if (!text->empty()) {  // a file is empty while an editor is about to write it
-      report_(passed_over(file));
+      report_(passed_over(file, *text));
     }
   }
   inbound_.note_present(inbound_files);

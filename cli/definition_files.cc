@@ -72,7 +72,15 @@ bool looks_like_definition(const fs::path& file, std::string_view text) {
          });
 }
 
-std::string passed_over(const fs::path& file) {
+std::string passed_over(const fs::path& file, std::string_view text) {
+  Findings findings;
+  const std::optional<Node> document = parse_document(text, findings);
+  if (document && document->find("services") != nullptr) {
+    return fmt::format(
+        "{0}: skipped: it has settings of a namespace; set them with `millrace "
+        "namespace create NAMESPACE --settings @{0}`",
+        file.string());
+  }
   return fmt::format("{}: skipped: it is not a workflow, which has an \"id\" and \"states\"",
                      file.string());
 }

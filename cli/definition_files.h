@@ -24,7 +24,8 @@ Result<std::vector<std::filesystem::path>> definition_files_below(
 /// not parse is a definition if it contains "state", in upper or lower case.
 bool looks_like_definition(const std::filesystem::path& file, std::string_view text);
 
-/// The line that reports a skipped file of a folder: `FILE: skipped: it is not a workflow, …`.
-std::string passed_over(const std::filesystem::path& file);
+/// The line that reports a skipped file of a folder: `FILE: skipped: it is not a workflow, …`, or
+/// how its settings of a namespace are set.
+std::string passed_over(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
+#include "cli/output.h"
 #include "cli/quantity.h"
 #include "cli/source.h"
 #include "policies/duration.h"
@@ -104,6 +105,7 @@ Ended run_workflow(Session& session, const RunOptions& given) {
   call.headers.emplace_back("Idempotency-Key",
                             options.key.empty() ? fresh_id(session.console) : options.key);
   bool is_batch = false;
+  bool has_said_why = false;
   call.query.emplace_back("wait", "");
   const Clock::time_point started = Clock::now();
   while (true) {
@@ -135,6 +137,14 @@ Ended run_workflow(Session& session, const RunOptions& given) {
       return give_up(ExitCode::kTimedOut, "wait.timeout",
                      fmt::format("instance {} has not ended within {}; it continues",
                                  reply.body.value("id", ""), options.wait_for));
+    }
+    if (!std::exchange(has_said_why, true)) {
+      session.console.err
+          << harmless(fmt::format(
+                 "millrace: instance {0} has not ended yet; `millrace instance why {0}` says "
+                 "what it waits for",
+                 reply.body.value("id", "")))
+          << "\n";
     }
   }
 }

@@ -68,7 +68,7 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
         if (is_inbound || looks_like_definition(file, text)) {
           definitions.push_back({file.string(), std::move(text), is_inbound});
         } else {
-          console.err << passed_over(file) << "\n";
+          console.err << passed_over(file, text) << "\n";
         }
       }
     }

@@ -57,6 +57,20 @@ TEST_F(RunVerb, WaitsForTheEndOfTheInstance) {
   EXPECT_NE(late.err.find(kId), std::string::npos) << late.err;
 }
 
+TEST_F(RunVerb, SaysOnceThatTheInstanceHasNotEndedYet) {
+  apply_order();
+  service_.end_at_once("complete");
+  // The server waits six times for ten seconds in a minute, which is one call of the command.
+  constexpr size_t kTwoMinutes = 12;
+  const Status late = fail("wait.timeout", "it has not ended");
+  service_.first_wait_outcomes.assign(kTwoMinutes, late);
+  const CommandOutput printed = run({"run", "order", "--wait"});
+  EXPECT_EQ(printed.code, 0);
+  EXPECT_EQ(printed.err, fmt::format("millrace: instance {0} has not ended yet; `millrace instance "
+                                     "why {0}` says what it waits for\n",
+                                     kId));
+}
+
 TEST_F(RunVerb, SendsNoKeyOfItsOwnToABatch) {
   apply_order();
   service_.batches_starts = true;

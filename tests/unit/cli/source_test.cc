@@ -23,8 +23,13 @@ TEST_F(SourceTest, ReadsTheDefinitionsOfAFolder) {
   file(".hidden/c.yaml", "id: c\nstates: []\n");
   const std::string payload = file("payload.json", R"({"id": 7, "amount": 3})");
   const std::string empty = file("empty.yaml", "");
+  const std::string settings = file("settings.json", R"({"services": {"mail": {}}})");
   const std::string why = ": skipped: it is not a workflow, which has an \"id\" and \"states\"\n";
-  const std::string skipped = empty + why + payload + why;
+  const std::string skipped = empty + why + payload + why + settings +
+                              ": skipped: it has settings of a namespace; set them with `millrace "
+                              "namespace create NAMESPACE "
+                              "--settings @" +
+                              settings + "`\n";
 
   const CommandOutput lint = run({"lint", folder_.string()});
   EXPECT_EQ(lint.code, 7);

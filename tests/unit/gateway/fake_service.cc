@@ -158,7 +158,11 @@ void FakeService::wait_for_end(std::string, InstanceId, Duration at_most, const 
                                std::function<void(Status)> done) {
   const std::lock_guard lock(mutex_);
   waits_.push_back(at_most);
-  if (wait_outcome) {
+  if (!first_wait_outcomes.empty()) {
+    answer_later(
+        [done = std::move(done), outcome = first_wait_outcomes.front()] { done(outcome); });
+    first_wait_outcomes.pop_front();
+  } else if (wait_outcome) {
     answer_later([done = std::move(done), outcome = *wait_outcome] { done(outcome); });
   } else {
     waiters_.push_back(std::move(done));

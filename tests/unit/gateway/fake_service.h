@@ -38,6 +38,7 @@ class FakeService : public Service {
 
   /// The immediate outcome of a wait for an instance; none: the wait lasts until end_instances().
   std::optional<Status> wait_outcome;
+  std::deque<Status> first_wait_outcomes;  ///< of the next waits, before `wait_outcome` applies
   std::string instance_status = "waiting";
   Json instance_input = Json::object();
   size_t instance_count = 1;
