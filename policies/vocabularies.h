@@ -257,13 +257,15 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kStartToClose,
      .expiry = Timeout::Expiry::kRetryable,
-     .meaning =
-         "How long each attempt may take; without this key as long as scheduleToCloseTimeout."},
+     .meaning = "How long each attempt may take; without this key as long as "
+                "scheduleToCloseTimeout. Without `retries` the failed attempts are repeated "
+                "without end."},
     {.name = "scheduleToCloseTimeout",
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
-     .meaning = "How long all attempts together may take, including the waits between them."},
+     .meaning = "How long all attempts together may take, including the waits between them. "
+                "Without `retries` the failed attempts are repeated until then."},
     {.name = "heartbeatTimeout",
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kHeartbeat,

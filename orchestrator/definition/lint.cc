@@ -108,6 +108,18 @@ std::string attempts_text(const RetryPolicy& policy) {
   return fmt::format("up to {} attempts in all{}", *policy.attempts, waits_text(policy));
 }
 
+/// A timeout in Temporal's vocabulary that the action or its function has; null if none has one.
+const Member* temporal_timeout_of(const ActionSite& site) {
+  if (site.function == nullptr) return nullptr;
+  for (const Node* const node : {site.action, site.function}) {
+    for (const TimeoutKey& key : kActionTimeouts) {
+      if (key.vocabulary != Vocabulary::kTemporal) continue;
+      if (const Member* const member = node->find(key.name); member != nullptr) return member;
+    }
+  }
+  return nullptr;
+}
+
 class Linter {
  public:
   Linter(const Node& document, Findings& findings, const LintContext& context)
@@ -125,6 +137,7 @@ class Linter {
     const std::vector<Node>& states = items_of(document_, "states");
     for (size_t i = 0; i < states.size(); ++i) check_state(states[i], path_of("states", i));
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
+    note_default_attempts();
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, context_.is_unserved, findings_);
     lint_errors(document_, context_.loads, findings_);
@@ -330,6 +343,24 @@ class Linter {
                                counts_after_first && written->policy.attempts == 1U
                                    ? ": max_attempts counts the attempts after the first"
                                    : ""));
+  }
+
+  /// Notes the attempts of each call that has no written retry policy, but one of Temporal's
+  /// timeouts: it has Temporal's default policy.
+  void note_default_attempts() {
+    for (const ActionSite& site : actions_of(document_)) {
+      const Member* const timeout = temporal_timeout_of(site);
+      if (timeout == nullptr || find_retries(*site.action) != nullptr ||
+          find_retries(*site.state) != nullptr || find_retries(*site.function) != nullptr) {
+        continue;
+      }
+      const Member& function = *site.action->find("function");
+      findings_.fact(
+          "lint.attempts", path_of(site.path, "function"), function.value.at,
+          fmt::format("temporal, by default because of `{}`: {}; with `retries: "
+                      "{{maximumAttempts: 1}}` there is one attempt",
+                      timeout->key, attempts_text(*default_policy(Vocabulary::kTemporal))));
+    }
   }
 
   void check_place(const Place& place) {

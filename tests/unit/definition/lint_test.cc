@@ -161,6 +161,36 @@ states: [{id: a, type: action, action: {function: f}}]
                   "1s, 2s, each up to 25% shorter [lint.attempts]"));
 }
 
+TEST(Lint, SpellsOutTheAttemptsThatTemporalsTimeoutsImply) {
+  EXPECT_THAT(lint_of(R"(
+id: a
+functions:
+- {id: f, type: subflow, workflow: w}
+- {id: g, type: subflow, workflow: w, scheduleToCloseTimeout: 1h}
+- {id: h, type: subflow, workflow: w, startToCloseTimeout: 1h, retries: {maximumAttempts: 2}}
+states:
+- {id: a, type: action, action: {function: f, startToCloseTimeout: 5m}, transition: b}
+- {id: b, type: action, action: {function: f, maxRuntime: 5m}, transition: c}
+- {id: c, type: action, action: {function: g}, transition: d}
+- {id: d, type: action, action: {function: h}, transition: e}
+- {id: e, type: action, action: {function: g, retries: {maximumAttempts: 1}}, transition: f}
+- {id: f, type: action, retries: {maximumAttempts: 1}, action: {function: g}}
+)"),
+              ElementsAre("note functions[2].retries: temporal: up to 2 attempts in all, after "
+                          "waits of 1s [lint.attempts]",
+                          "note states[0].action.function: temporal, by default because of "
+                          "`startToCloseTimeout`: attempts without end, after waits of 1s, 2s, "
+                          "4s, 8s, …; with `retries: {maximumAttempts: 1}` there is one attempt "
+                          "[lint.attempts]",
+                          "note states[2].action.function: temporal, by default because of "
+                          "`scheduleToCloseTimeout`: attempts without end, after waits of 1s, 2s, "
+                          "4s, 8s, …; with `retries: {maximumAttempts: 1}` there is one attempt "
+                          "[lint.attempts]",
+                          "note states[4].action.retries: temporal: one attempt only "
+                          "[lint.attempts]",
+                          "note states[5].retries: temporal: one attempt only [lint.attempts]"));
+}
+
 TEST(Lint, ShowsTheNextFiveTicksOfASchedule) {
   const Loaded loaded = load_and_lint(
       "id: a\nstart: {type: scheduled, cron: CRON_TZ=Europe/Vienna 30 2 * * *}\n"
