@@ -14,6 +14,7 @@
 #include "cloudevents/headers.h"
 #include "cloudevents/percent.h"
 #include "cloudevents/subject.h"
+#include "model/answer_word.h"
 #include "model/attempt_key.h"
 
 namespace millrace {
@@ -87,7 +88,8 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
                      {"Direktiv-InstanceID", to_string(task.instance)},
                      {"Direktiv-Namespace", task.ns},
                      {"Direktiv-Step", task.state},
-                     {"Direktiv-Attempt", std::to_string(task.attempt)}};
+                     {"Direktiv-Attempt", std::to_string(task.attempt)},
+                     {kCallHeader, task.call}};
   if (task.deadline) {
     message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
   }
@@ -183,6 +185,9 @@ tl::expected<std::string, Error> read_answer(NatsMessage answer) {
   const std::string_view code = header_text(headers, kServiceErrorCode);
   const std::string_view message = header_text(headers, kServiceError);
   if (!code.empty() || !message.empty()) return named_error(code, message);
+  if (auto unknown = answer_word_error(header_text(headers, kAnswerHeader))) {
+    return tl::unexpected(*std::move(unknown));
+  }
   if (answer.data.size() > kMaxAnswerBytes) {
     return workflow_error(kFunctionTooLarge,
                           fmt::format("the answer has {} bytes; at most {} are accepted",

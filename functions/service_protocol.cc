@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "cloudevents/headers.h"
+#include "model/answer_word.h"
 #include "model/attempt_key.h"
 #include "model/call_limit.h"
 
@@ -52,7 +53,8 @@ Headers task_headers(const Task& task, const std::string& folder) {
                      {"Direktiv-InstanceID", to_string(task.instance)},
                      {"Direktiv-Namespace", task.ns},
                      {"Direktiv-Step", task.state},
-                     {"Direktiv-Attempt", std::to_string(task.attempt)}};
+                     {"Direktiv-Attempt", std::to_string(task.attempt)},
+                     {kCallHeader, task.call}};
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
   if (const auto deadline = deadline_if_started(task, now)) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
@@ -82,6 +84,10 @@ tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
   if (answer.status < 200 || answer.status > 299) {
     return failed(kFunctionStatus, fmt::format("the function answered with HTTP {}: {}",
                                                answer.status, shown(answer.body)));
+  }
+  const std::string* const word = find_header(answer.headers, kAnswerHeader);
+  if (auto unknown = answer_word_error(word == nullptr ? "" : *word)) {
+    return tl::unexpected(*std::move(unknown));
   }
   return std::move(answer.body);
 }

@@ -69,8 +69,10 @@ constexpr ErrorEntry kInstanceErrors[] = {
     {"millrace.function.refused", 0,
      "The server, or NATS, does not permit calls of services on that NATS subject.",
      "Allow the subject as the message says, or use another subject."},
-    {"millrace.function.status", 0, "A service answered with an HTTP status other than 2xx.",
-     "Look at the log of the service."},
+    {"millrace.function.status", 0,
+     "A service answered with an HTTP status other than 2xx, or with a header that is not one of "
+     "the protocol.",
+     "Look at the message, and at the log of the service."},
     {"millrace.function.tooLarge", 0, "The answer of a function is too large.",
      "Return less data, for example a reference to it."},
     {"millrace.function.unavailable", 0, "The worker or service could not be reached.",

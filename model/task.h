@@ -133,6 +133,9 @@ inline constexpr std::string_view kAcceptedAnswer = "accepted";
 /// The header of a call with Task::progress.
 inline constexpr const char* kLastProgressHeader = "Millrace-Last-Progress";
 
+/// The header with the call, which is the same in all attempts: Task::call.
+inline constexpr const char* kCallHeader = "Millrace-Call";
+
 /// The header of a call with the epoch of the active of a cluster, so that a service can refuse
 /// calls of a former active, which has a lower epoch.
 inline constexpr const char* kEpochHeader = "Millrace-Epoch";
@@ -144,6 +147,8 @@ struct Task {
   std::string state;     ///< id of the state that the action belongs to
   std::string function;  ///< id of the function, for messages and metrics
   uint32_t attempt = 1;
+  /// The call: the same for all its attempts, and for no other call.
+  std::string call = {};
   TaskTarget target;
   std::string input;  ///< JSON
   std::vector<TaskFile> files;

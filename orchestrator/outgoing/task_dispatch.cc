@@ -55,6 +55,14 @@ Result<std::optional<TimePoint>> present_deadline(const View& view, const StartT
   return deadline;
 }
 
+/// The call of which the task is an attempt, as Task::call. A call that no instance waits for has
+/// one attempt.
+std::string call_of(const StartTask& task) {
+  if (!task.caller) return to_string(task.task);
+  const Caller& caller = *task.caller;
+  return fmt::format("{}-{}-{}", to_string(caller.instance), caller.entered, caller.index);
+}
+
 }  // namespace
 
 OpenTask TaskDispatch::summary_of(const StartTask& task, const std::optional<CallPlace>& place) {
@@ -404,6 +412,7 @@ void TaskDispatch::run(const StartTask& task, FilesOfTask files) {
                .state = task.state,
                .function = task.function,
                .attempt = task.attempt,
+               .call = call_of(task),
                .target = target_of(task),
                .input = task.input.text(),
                .files = std::move(files.all),

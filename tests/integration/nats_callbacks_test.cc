@@ -146,6 +146,8 @@ TEST_F(NatsCallbacks, GiveTheProgressOfAWorkerToTheNextAttemptWhichIsAnsweredOnc
   const std::optional<Message> second = worker.do_one("", "Millrace-Answer: accepted\r\n");
   ASSERT_TRUE(second);
   EXPECT_EQ(header_of(*second, "Direktiv-Attempt"), "2");
+  EXPECT_NE(header_of(*second, "Millrace-Call"), "");
+  EXPECT_EQ(header_of(*second, "Millrace-Call"), header_of(*first, "Millrace-Call"));
   EXPECT_EQ(header_of(*second, "Millrace-Last-Progress"), R"({"line":4000})");
   const std::string key = header_of(*second, "Millrace-Key");
   const Json refused = reply_to(*second, "complete", first_key, "1");

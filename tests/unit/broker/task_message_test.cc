@@ -33,6 +33,12 @@ TEST(TaskMessage, OmitsTheDeadlineHeaderIfTheTaskHasNoDeadline) {
   EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
 }
 
+TEST(TaskMessage, HasTheCallThatAllItsAttemptsHave) {
+  Task task = queue_task(1);
+  task.call = "i-7-0";
+  EXPECT_EQ(*find_header(task_message(task)->headers, "Millrace-Call"), "i-7-0");
+}
+
 TEST(TaskMessage, HasTheEpochOnlyInACluster) {
   Task task = queue_task(1);
   EXPECT_EQ(find_header(task_message(task)->headers, "Millrace-Epoch"), nullptr);
@@ -139,6 +145,17 @@ TEST(TaskMessage, FindsNoTaskInASubjectThatIsNotThatOfAnAnswer) {
         "millrace.results.%zz." + id, std::string("millrace.results.0.shop.x")}) {
     EXPECT_EQ(answered_task(subject), std::nullopt) << subject;
   }
+}
+
+TEST(TaskMessage, AnAnswerWithAnUnknownWordIsAnErrorAndNoResult) {
+  const auto read = read_answer({"s", {{"Millrace-Answer", "Accepted"}}, "{}"});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, kFunctionStatus);
+  EXPECT_EQ(read.error().message,
+            "the header Millrace-Answer of the answer is \"Accepted\"; expected: \"accepted\"");
+  EXPECT_EQ(read_answer({"s", {{"Millrace-Answer", ""}}, "{}"}), "{}");
+  EXPECT_EQ(read_answer({"s", {{"Millrace-Answer", "accepted"}}, "{}"}), "{}")
+      << "the task has no callback";
 }
 
 TEST(TaskMessage, AcceptsAnAnswerUpToItsMaximumSize) {

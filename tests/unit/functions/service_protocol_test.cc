@@ -32,6 +32,7 @@ std::string end_of(HttpPeer::Handler handler) {
 TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   HttpPeer peer(answers(200, R"({"paid":true})"));
   Task task = task_for(peer.url("/pay"));
+  task.call = "i-7-0";
   task.deadline = *parse_rfc3339("2021-09-01T12:00:00Z");
   EXPECT_EQ(call(peer.url("/pay"), task), R"(ended {"paid":true})");
 
@@ -45,6 +46,7 @@ TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   EXPECT_EQ(request.header("Direktiv-Namespace"), "shop");
   EXPECT_EQ(request.header("Direktiv-Step"), "charge");
   EXPECT_EQ(request.header("Direktiv-Attempt"), "3");
+  EXPECT_EQ(request.header("Millrace-Call"), "i-7-0");
   EXPECT_EQ(request.header("Direktiv-Deadline"), "2021-09-01T12:00:00.000Z");
   EXPECT_EQ(find_header(request.headers, "Direktiv-TempDir"), nullptr);
 

@@ -124,7 +124,7 @@ TEST_F(TaskDispatchTest, HandsOutATaskWithAllThatTheRunnerNeeds) {
   EXPECT_EQ(ran.instance, numbered_id(200));
   EXPECT_EQ(ran.state, "pay");
   EXPECT_EQ(ran.function, "charge");
-  EXPECT_EQ(ran.attempt, 2U);
+  EXPECT_EQ(std::pair(ran.attempt, ran.call), std::pair(2U, to_string(numbered_id(1))));
   EXPECT_EQ(ran.target, TaskTarget(WorkQueue{"millrace.tasks.default.charges"}));
   EXPECT_EQ(ran.input, R"({"sum":1})");
   EXPECT_EQ(ran.deadline, now);
