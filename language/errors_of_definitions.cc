@@ -177,7 +177,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.variable_hidden", 0, "A value of a variable is never read.",
      "Remove the entry, or write another `key`."},
     {"lint.wait_never", 0, "A wait never reaches its end.", "Correct the lengths of time."},
-    {"lint.wrong_type", 0, "A query never yields the type that the state needs.",
+    {"lint.wrong_type", 0, "A query never yields the type that its key needs.",
      "Correct the query."},
     {"pattern.malformed", 0, "A pattern is not a valid regular expression.",
      "Correct the pattern at the place that the message names."},

@@ -67,7 +67,9 @@ class CompensationLinter {
   void check_input(const Node& compensate, const std::string& path) {
     const Node* const input = value_of(compensate, "input");
     if (input == nullptr) return;
-    const std::optional<std::set<std::string>> members = members_read(*input);
+    const auto value = Template::literal_or_jq(to_json(*input), Template::Dot::kIdentity);
+    if (!value) return;  // the loader reports it
+    const std::optional<std::set<std::string>> members = members_read(*value);
     if (!members) return;
     const auto other = std::find_if(members->begin(), members->end(),
                                     [](const std::string& one) { return one != "return"; });

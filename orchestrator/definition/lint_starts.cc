@@ -11,36 +11,41 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
+#include "base/lazy_json.h"
 #include "expressions/program_facts.h"
 #include "expressions/template.h"
 #include "orchestrator/definition/lint_nodes.h"
 #include "orchestrator/definition/read_members.h"
+#include "states/slot_values.h"
 
 namespace millrace {
 namespace {
 
+/// The value of a `key` of starts, as the loader reads it. Its errors are the loader's.
+Result<Template> command_of(const Node& value) {
+  return Template::literal_or_jq(to_json(value), Template::Dot::kIdentity);
+}
+
+/// The value of a `key` of calls or of a `priority`, likewise: a bare text is itself a jq program.
+Result<Template> query_of(const Node& value) { return Template::query(to_json(value)); }
+
 /// Whether the result of the jq program may depend on its input. Programs of the fast lane reach
 /// their input by a path, by the short form of a member (`{customer}`), `length` or `not` only.
 bool may_read_input(const Program& program) {
+  if (facts_of(program.text).value) return false;
   const std::string_view text = program.text;
-  return !key_paths_of(text).empty() ||
-         std::any_of(text.begin(), text.end(), [](char c) { return c == '.'; }) ||
+  return !key_paths_of(text).empty() || text.find('.') != std::string_view::npos ||
          text.find("length") != std::string_view::npos ||
          text.find("not") != std::string_view::npos;
 }
 
 /// Whether a part of the value may depend on the input.
-bool may_read_input(const Node& value) {
-  const auto has = [](const auto& one) { return may_read_input(one); };
-  if (std::any_of(value.items.begin(), value.items.end(), has)) return true;
-  if (std::any_of(value.members.begin(), value.members.end(),
-                  [](const Member& member) { return may_read_input(member.value); })) {
-    return true;
-  }
-  if (value.kind != Node::Kind::kString) return false;
-  const auto text = Template::literal_or_jq(value.text, Template::Dot::kIdentity);
-  if (!text) return true;  // the loader reports it
-  return std::any_of(text->programs().begin(), text->programs().end(), has);
+bool may_read_input(const Result<Template>& value) {
+  if (!value) return true;  // the loader reports it
+  const auto programs = value->programs();
+  return std::any_of(programs.begin(), programs.end(),
+                     [](const Program& one) { return may_read_input(one); });
 }
 
 void warn_never(const Member& key, std::string path, std::string_view why, Findings& findings) {
@@ -111,8 +116,9 @@ StartData data_of_batches(const std::optional<StartData>& one) {
 
 /// A member that the value reads and the data does not have, if it reads no other member; nullopt:
 /// it may depend on the data. lint.split_key reports the first part of a type with dots.
-std::optional<std::string> missing_member(const Node& value, const StartData& data) {
-  const std::optional<std::set<std::string>> members = members_read(value);
+std::optional<std::string> missing_member(const Result<Template>& value, const StartData& data) {
+  if (!value) return std::nullopt;
+  const std::optional<std::set<std::string>> members = members_read(*value);
   if (!members || members->empty()) return std::nullopt;
   const auto is_there = [&data](const std::string& member) {
     return std::any_of(data.members.begin(), data.members.end(), [&](const std::string& one) {
@@ -124,17 +130,41 @@ std::optional<std::string> missing_member(const Node& value, const StartData& da
 }
 
 /// Warns of a key, or a priority, that reads only members which the data does not have.
-void warn_missing(const Node& value, std::string path, const std::optional<StartData>& data,
-                  Findings& findings) {
+void warn_missing(const Result<Template>& value, Position at, std::string path,
+                  const std::optional<StartData>& data, Findings& findings) {
   if (!data) return;
   const std::optional<std::string> member = missing_member(value, *data);
   if (!member) return;
   findings.warning(
-      "lint.start_key", std::move(path), value.at,
+      "lint.start_key", std::move(path), at,
       fmt::format("the data of {} has no member {}, so the value is the same for all of them",
                   data->by, in_quotes(*member)),
       data->path.empty() ? std::string("remove it")
                          : fmt::format("write {}[{}]", data->path, in_quotes(*member)));
+}
+
+/// Warns of a priority that is no integer for any input.
+void warn_no_integer(const Node& owner, const std::string& path, std::string_view outcome,
+                     Findings& findings) {
+  const Node* const priority = value_of(owner, "priority");
+  if (priority == nullptr || priority->kind == Node::Kind::kNull) return;  // as if it were absent
+  const Result<Template> query = query_of(*priority);
+  if (!query) return;
+  const ProgramFacts facts = facts_of(*query);
+  std::string yielded;
+  if (facts.value) {
+    const LazyJson no_input;
+    if (evaluated_priority(*query, no_input, "")) return;
+    yielded = excerpt(dump_json(*facts.value));
+  } else if (!facts.type.empty() && facts.type != "number") {
+    yielded = fmt::format("a value of the type {}", facts.type);
+  }
+  if (yielded.empty()) return;
+  findings.warning("lint.wrong_type", path_of(path, "priority"), priority->at,
+                   fmt::format("this query never yields an integer of 32 bits: it yields {}, and "
+                               "{} with millrace.concurrency.priority",
+                               yielded, outcome),
+                   "write a query that yields an integer, such as jq(.rank // 0)");
 }
 
 /// Warns of keys and a priority of starts that are the same for all of them.
@@ -150,10 +180,12 @@ void lint_keys_of_starts(const Node& document, Findings& findings) {
     const Member* const key = written == nullptr ? nullptr : written->find("key");
     if (key == nullptr) continue;
     std::string path = path_of(std::string(limit), "key");
-    if (may_read_input(key->value)) {
+    const Result<Template> value = command_of(key->value);
+    if (may_read_input(value)) {
       const bool is_of_requests =
           std::find(kOfRequests.begin(), kOfRequests.end(), limit) != kOfRequests.end();
-      warn_missing(key->value, std::move(path), is_of_requests ? asked : started, findings);
+      warn_missing(value, key->value.at, std::move(path), is_of_requests ? asked : started,
+                   findings);
       continue;
     }
     findings.warning("lint.start_key", std::move(path), key->value.at,
@@ -162,7 +194,8 @@ void lint_keys_of_starts(const Node& document, Findings& findings) {
                      "write a path such as jq(.customer), or remove the key");
   }
   if (const Member* const priority = document.find("priority")) {
-    warn_missing(priority->value, "priority", started, findings);
+    warn_no_integer(document, "", "each start is refused", findings);
+    warn_missing(query_of(priority->value), priority->value.at, "priority", started, findings);
   }
 }
 
@@ -171,7 +204,7 @@ void warn_same_key(const Node& owner, const std::string& path, Findings& finding
   for (const std::string_view limit : {"concurrency", "throttle"}) {
     const Node* const written = value_of(owner, limit);
     const Member* const key = written == nullptr ? nullptr : written->find("key");
-    if (key == nullptr || may_read_input(key->value)) continue;
+    if (key == nullptr || may_read_input(query_of(key->value))) continue;
     findings.warning("lint.call_key", path_of(path_of(path, limit), "key"), key->value.at,
                      "the key reads nothing of the input, so it is the same for all calls",
                      "write a path such as jq(.customer), or remove the key");
@@ -189,6 +222,7 @@ void warn_priority_of_calls(const Node& owner, const std::string& path, bool has
 }
 
 void lint_limits_of_calls(const Node& document, Findings& findings) {
+  constexpr std::string_view kCallFails = "each call fails";
   const auto has_limit = [](const Node& owner) {
     return owner.find("concurrency") != nullptr || owner.find("throttle") != nullptr;
   };
@@ -201,11 +235,13 @@ void lint_limits_of_calls(const Node& document, Findings& findings) {
         actions.begin(), actions.end(),
         [&](const ActionSite& one) { return one.function == &function && has_limit(*one.action); });
     warn_same_key(function, path, findings);
+    warn_no_integer(function, path, kCallFails, findings);
     warn_priority_of_calls(function, path, has_limit(function) || is_limited_by_action, findings);
   }
   for (const ActionSite& one : actions) {
     const bool is_limited = one.function != nullptr && has_limit(*one.function);
     warn_same_key(*one.action, one.path, findings);
+    warn_no_integer(*one.action, one.path, kCallFails, findings);
     warn_priority_of_calls(*one.action, one.path, has_limit(*one.action) || is_limited, findings);
   }
 }

@@ -10,8 +10,9 @@ namespace millrace {
 
 /// Adds a warning (`lint.start_key`) for a `key` or a `priority` that reads nothing of the input,
 /// or only members that the data of the workflow's starts does not have, so that it is the same for
-/// all starts, and one (`lint.concurrency_never`) for a `priority` or a `timeout` of starts that
-/// never wait. Likewise of calls (`lint.call_key`).
+/// all starts, one (`lint.concurrency_never`) for a `priority` or a `timeout` of starts that never
+/// wait, and one (`lint.wrong_type`) for a `priority` that never is an integer. Likewise of calls
+/// (`lint.call_key`).
 void lint_starts(const Node& document, Findings& findings);
 
 }  // namespace millrace

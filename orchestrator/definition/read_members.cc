@@ -6,7 +6,6 @@
 
 #include "base/characters.h"
 #include "expressions/program_facts.h"
-#include "expressions/template.h"
 
 namespace millrace {
 namespace {
@@ -25,31 +24,16 @@ bool may_read_all(std::string_view program) {
          program.find("not") != std::string_view::npos;
 }
 
-/// Adds the members that the value reads; false: it may read others.
-bool gather_members(const Node& value, std::set<std::string>& members) {
-  for (const Node& item : value.items) {
-    if (!gather_members(item, members)) return false;
-  }
-  for (const Member& member : value.members) {
-    if (!gather_members(member.value, members)) return false;
-  }
-  if (value.kind != Node::Kind::kString) return true;
-  const auto text = Template::literal_or_jq(value.text, Template::Dot::kIdentity);
-  if (!text) return false;
-  for (const Program& program : text->programs()) {
-    if (program.fast == nullptr || may_read_all(program.text)) return false;
+}  // namespace
+
+std::optional<std::set<std::string>> members_read(const Template& value) {
+  std::set<std::string> members;
+  for (const Program& program : value.programs()) {
+    if (program.fast == nullptr || may_read_all(program.text)) return std::nullopt;
     for (const std::vector<std::string>& path : key_paths_of(program.text)) {
       members.insert(path.front());
     }
   }
-  return true;
-}
-
-}  // namespace
-
-std::optional<std::set<std::string>> members_read(const Node& value) {
-  std::set<std::string> members;
-  if (!gather_members(value, members)) return std::nullopt;
   return members;
 }
 

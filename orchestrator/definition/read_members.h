@@ -6,13 +6,13 @@
 #include <set>
 #include <string>
 
-#include "language/document.h"
+#include "expressions/template.h"
 
 namespace millrace {
 
 /// The first keys of the paths that the jq programs of the value read: for `[jq(.a.b), jq(.["c"])]`
-/// they are `a` and `c`. Empty: the value reads nothing. nullopt: it may read its whole input, a jq
-/// worker has to run one of its programs, or the loader reports it.
-std::optional<std::set<std::string>> members_read(const Node& value);
+/// they are `a` and `c`. Empty: the value reads nothing. nullopt: it may read its whole input, or a
+/// jq worker has to run one of its programs.
+std::optional<std::set<std::string>> members_read(const Template& value);
 
 }  // namespace millrace

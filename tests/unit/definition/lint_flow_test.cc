@@ -1,5 +1,8 @@
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,6 +117,42 @@ TEST(LintCallFlow, PointsOutAKeyThatReadsNothingOfTheInput) {
               ElementsAre("warning functions[0].concurrency.key"));
   EXPECT_THAT(places(with_call("", ", concurrency: {limit: 1, key: jq(5)}")),
               ElementsAre("warning states[0].action.concurrency.key"));
+  for (const char* const key : {".customer", ".", "'.customer // 1.5'", "{a: [jq(.customer)]}"}) {
+    const std::string limit = fmt::format(", concurrency: {{limit: 1, key: {}}}", key);
+    EXPECT_THAT(places(with_call(limit)), IsEmpty()) << key;
+    EXPECT_THAT(places(with_call("", limit)), IsEmpty()) << key;
+  }
+  for (const char* const key : {"1.5", "'\"a.b\"'", "'[1, 2]'", "{a: .customer}"}) {
+    const std::string limit = fmt::format(", concurrency: {{limit: 1, key: {}}}", key);
+    EXPECT_THAT(places(with_call(limit)), ElementsAre("warning functions[0].concurrency.key"))
+        << key;
+  }
+}
+
+TEST(LintFlow, PointsOutAPriorityThatNeverIsAnInteger) {
+  const auto places = [](const std::string& priority) {
+    return places_of("lint.wrong_type", with_keys("concurrency: {limit: 1}\npriority: " + priority),
+                     {});
+  };
+  for (const char* const priority :
+       {"jq(\"high\")", "high", "1.5", "jq(1.5)", "'jq(.a == 1)'", "'jq({a: 1})'", "'jq([.a])'",
+        "[jq(.a)]", "'jq(.a)-jq(.b)'", "'jq(null)'", "3000000000", "true"}) {
+    const bool loads = std::string_view(priority) != "high";  // a function that jq does not have
+    EXPECT_EQ(places(priority).size(), loads ? 1U : 0U) << priority;
+  }
+  for (const char* const priority :
+       {"5", "-5", ".a", "jq(.a)", "'jq(.a // 0)'", "'jq(.a // \"x\")'", "'jq(.a | length)'",
+        "'jq(-.a)'", "'jq(2 - 5)'", ""}) {
+    EXPECT_THAT(places(priority), IsEmpty()) << priority;
+  }
+}
+
+TEST(LintFlow, PointsOutABarePriorityThatTheDataOfAnEventDoesNotHave) {
+  EXPECT_THAT(places_of("lint.start_key",
+                        with_keys("start: {type: event, event: {type: a}}\npriority: .rank\n"
+                                  "concurrency: {limit: 1}"),
+                        {}),
+              ElementsAre("warning priority"));
 }
 
 TEST(LintCallFlow, PointsOutAKeyOfAThrottleThatReadsNothingOfTheInput) {
