@@ -22,6 +22,7 @@
 #include "orchestrator/definition/lint_graph.h"
 #include "orchestrator/definition/lint_idle.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/lint_own_calls.h"
 #include "orchestrator/definition/lint_queries.h"
 #include "orchestrator/definition/lint_retries.h"
 #include "orchestrator/definition/lint_starts.h"
@@ -140,6 +141,7 @@ class Linter {
     note_default_attempts();
     lint_queries(document_, findings_);
     lint_calls(document_, context_.names_service, context_.is_unserved, findings_);
+    lint_own_calls(document_, findings_);
     lint_errors(document_, context_.loads, findings_);
     lint_events(document_, context_.makes_type, findings_);
     lint_timeouts(document_, context_.loads, findings_);

@@ -28,21 +28,6 @@ bool is_bounded(const Node& document) {
   return false;
 }
 
-/// Finds a singular workflow that calls itself and waits for the result: no second instance can
-/// start while the first instance waits.
-void check_calls_of_itself(const Node& document, Findings& findings) {
-  if (text_of(document, "singular") != "true") return;
-  for (const ActionSite& site : actions_of(document)) {
-    if (site.is_async || !site.is_subflow()) continue;
-    if (text_of(*site.function, "workflow") != text_of(document, "id")) continue;
-    findings.warning("lint.call_never", path_of(site.path, "function"),
-                     value_of(*site.action, "function")->at,
-                     "this call is always refused with direktiv.mutex: the workflow is singular, "
-                     "and its instance that makes the call has not ended",
-                     "call another workflow, or remove `singular`");
-  }
-}
-
 /// Finds functions whose image the container runtime never gets: podman may take the name for a
 /// place on the machine.
 void check_images(const Node& document, Findings& findings) {
@@ -86,7 +71,6 @@ void check_unserved(const Node& document, const IsUnserved& is_unserved, Finding
 
 void lint_calls(const Node& document, const NamesService& names_service,
                 const IsUnserved& is_unserved, Findings& findings) {
-  check_calls_of_itself(document, findings);
   check_images(document, findings);
   check_unserved(document, is_unserved, findings);
   if (is_bounded(document)) return;

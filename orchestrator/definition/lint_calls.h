@@ -20,8 +20,7 @@ using IsUnserved = std::function<bool(const std::string& service, bool global)>;
 
 /// Adds `lint.call_unbounded` for each call of a service without any timeout: a warning if the
 /// settings do not name the service, a note if the settings are unknown. Adds `lint.call_never` for
-/// a singular workflow that calls itself and waits for the result, and for each function with an
-/// image that no container may have.
+/// each function with an image that no container may have.
 /// Adds `lint.service_unserved` for each function whose service is unserved; none if that is not
 /// known (null).
 void lint_calls(const Node& document, const NamesService& names_service,

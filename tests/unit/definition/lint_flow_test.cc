@@ -155,6 +155,35 @@ TEST(LintFlow, PointsOutABarePriorityThatTheDataOfAnEventDoesNotHave) {
               ElementsAre("warning priority"));
 }
 
+TEST(LintFlow, PointsOutACallOfItselfThatNeedsTheSlotOfItsCaller) {
+  const auto places = [](const std::string& limits, const std::string& input,
+                         const std::string& more = "") {
+    return places_of("lint.call_never",
+                     fmt::format("id: a\n{}\nfunctions: [{{id: f, type: subflow, workflow: a}}]\n"
+                                 "states:\n- {{id: a, type: noop, transition: b{}}}\n"
+                                 "- {{id: b, type: action, action: {{function: f{}}}}}\n",
+                                 limits, more, input),
+                     {});
+  };
+  const std::string keyed = "concurrency: {limit: 1, key: jq(.order.id)}";
+  const std::string here = "warning states[1].action.function";
+  EXPECT_THAT(places("concurrency: {limit: 1}", ", input: jq(.rest)"), ElementsAre(here));
+  EXPECT_THAT(places("concurrency: {limit: 1, key: jq(\"all\")}", ", input: 5"), ElementsAre(here));
+  EXPECT_THAT(places(keyed, ""), ElementsAre(here));
+  EXPECT_THAT(places(keyed, ", input: {order: jq(.order), n: 1}"), ElementsAre(here));
+  EXPECT_THAT(places("debounce: {period: PT1M}\n" + keyed, ", input: ."), ElementsAre(here));
+  for (const char* const input :
+       {"jq(.rest)", "{order: jq(.next)}", "'jq({order: (.order | .next)})'", "5",
+        "'jq(.items | map(.a))'"}) {
+    EXPECT_THAT(places(keyed, fmt::format(", input: {}", input)), IsEmpty()) << input;
+  }
+  EXPECT_THAT(places(keyed, "", ", transform: {order: jq(.next)}"), IsEmpty())
+      << "the data is another one";
+  EXPECT_THAT(places("concurrency: {limit: 1, key: jq(.return)}", ""), IsEmpty());
+  EXPECT_THAT(places("concurrency: {limit: 2}", ""), IsEmpty());
+  EXPECT_THAT(places("batch: {maxSize: 5, timeout: PT1M}\nconcurrency: {limit: 1}", ""), IsEmpty());
+}
+
 TEST(LintCallFlow, PointsOutAKeyOfAThrottleThatReadsNothingOfTheInput) {
   const auto places = [](const std::string& text) { return places_of("lint.call_key", text, {}); };
   const auto throttle = [](const std::string& key) {
