@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "language/key_hints.h"
 #include "language/walk.h"
 
 namespace millrace {
@@ -116,9 +117,16 @@ void Fields::report_unknown(const Member& member) {
                                 other->types[0], kind_.types[0]));
     return;
   }
+  std::string advice;
+  if (const std::string_view hint = hint_on_key(kind_, member.key); !hint.empty()) {
+    advice = fmt::format("; {}", hint);
+  } else if (!findings_.full()) {
+    advice = did_you_mean(member.key, candidates());
+  }
+  const std::string known = keys_of_small_mapping(kind_);
+  if (!known.empty()) advice += (advice.ends_with('?') ? " The" : "; the") + known;
   findings_.error("definition.unknown_key", path_of(path_, member.key), member.at,
-                  fmt::format("{} is not a known key here{}", in_quotes(member.key),
-                              findings_.full() ? "" : did_you_mean(member.key, candidates())));
+                  fmt::format("{} is not a known key here{}", in_quotes(member.key), advice));
 }
 
 void Fields::report_both_keys() {

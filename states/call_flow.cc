@@ -47,9 +47,9 @@ CallFlow StateFields::call_flow(const Function* function) {
       fields_.report(
           key, "definition.not_here",
           fmt::format("`{}` of an action is for calls of services and containers, and "
-                      "function {} is a subflow; remove it here, and write `{}` in workflow {}",
-                      key, in_quotes(function->id), key == "throttle" ? key : "concurrency",
-                      in_quotes(function->subflow()->workflow)));
+                      "function {} is a subflow, whose workflow limits its own instances; remove "
+                      "it here, and write `{}` in workflow {}",
+                      key, in_quotes(function->id), key, in_quotes(function->subflow()->workflow)));
     }
   }
   fields_.object("concurrency", [&](Fields& nested) {

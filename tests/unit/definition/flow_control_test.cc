@@ -166,6 +166,8 @@ TEST(LoadedCallFlow, IsNoKeyForSubflows) {
               ElementsAre("functions[0].concurrency definition.unknown_key"));
   EXPECT_THAT(call_errors(subflow + ", throttle: {limit: 1, period: PT1M}"),
               ElementsAre("functions[0].throttle definition.unknown_key"));
+  EXPECT_THAT(call_errors(subflow + ", priority: jq(.rank)"),
+              ElementsAre("functions[0].priority definition.unknown_key"));
 }
 
 TEST(LoadedCallFlow, ReportsMistakes) {

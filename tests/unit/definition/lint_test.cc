@@ -179,11 +179,11 @@ states:
               ElementsAre("note functions[2].retries: temporal: up to 2 attempts in all, after "
                           "waits of 1s [lint.attempts]",
                           "note states[0].action.function: temporal, by default because of "
-                          "`startToCloseTimeout`: attempts without end, after waits of 1s, 2s, "
+                          "`startToCloseTimeout`: attempts for 10 years, after waits of 1s, 2s, "
                           "4s, 8s, …; with `retries: {maximumAttempts: 1}` there is one attempt "
                           "[lint.attempts]",
                           "note states[2].action.function: temporal, by default because of "
-                          "`scheduleToCloseTimeout`: attempts without end, after waits of 1s, 2s, "
+                          "`scheduleToCloseTimeout`: attempts for 10 years, after waits of 1s, 2s, "
                           "4s, 8s, …; with `retries: {maximumAttempts: 1}` there is one attempt "
                           "[lint.attempts]",
                           "note states[4].action.retries: temporal: one attempt only "
