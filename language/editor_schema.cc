@@ -1,9 +1,13 @@
 #include "language/editor_schema.h"
 
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "language/error_table.h"
 #include "language/grammar.h"
+#include "policies/vocabularies.h"
 
 namespace millrace {
 namespace {
@@ -298,16 +302,72 @@ Json key_schema(const KeyRule& key, const Mapping& mapping) {
   return schema;
 }
 
+/// Two keys of a mapping of which only one may be written.
+struct Exclusion {
+  std::string_view key;
+  std::string_view other;
+  const char* message;
+  bool if_true = false;  ///< only `key: true` excludes the other one
+};
+
+constexpr const char* kWriteOneName = "Write one of the two keys: they are the same field.";
+constexpr const char* kWriteOneTimeout = "Write one of the two keys: they set the same timeout.";
+constexpr const char* kWriteOneExit = "Write one of the two keys: they stand in the same place.";
+constexpr Exclusion kExclusions[] = {
+    {"singular", "concurrency",
+     "Write one of the two keys: `singular: true` is `concurrency: {limit: 1, onLimit: reject}`.",
+     true},
+    {"debounce", "batch",
+     "Write one of the two keys: with `batch` all inputs count, with `debounce` only the newest "
+     "one."},
+    {"workflowExecutionTimeout", "timeout", kWriteOneTimeout},
+    {"transition", "continueAsNew", kWriteOneExit},
+    {"defaultTransition", "defaultContinueAsNew", kWriteOneExit},
+};
+
+/// Makes the schema of a mapping refuse the other key beside the first one, if it has both. The
+/// language servers of editors show `errorMessage` beside a `type`, but not for a `not`.
+void exclude(const Exclusion& one, Json& schema) {
+  const std::string key(one.key);
+  const std::string other(one.other);
+  if (!schema["properties"].contains(key) || !schema["properties"].contains(other)) return;
+  Json given = {{"required", Json::array({key})}};
+  if (one.if_true) given["properties"][key] = {{"const", true}};
+  Json refused = Json::object();
+  refused[other] = {{"type", "null"}, {"errorMessage", one.message}};
+  schema["allOf"].push_back(
+      {{"if", std::move(given)}, {"then", {{"properties", std::move(refused)}}}});
+}
+
+/// Timeouts of a call that set the same one. `timeout` of Zart is left to the loader: another key
+/// says which one it sets.
+void exclude_same_timeouts(Json& schema) {
+  for (size_t i = 0; i < kActionTimeouts.size(); ++i) {
+    for (size_t n = i + 1; n < kActionTimeouts.size(); ++n) {
+      const TimeoutKey& one = kActionTimeouts[i];
+      const TimeoutKey& other = kActionTimeouts[n];
+      const bool is_zart =
+          one.vocabulary == Vocabulary::kZart || other.vocabulary == Vocabulary::kZart;
+      if (one.kind == other.kind && !is_zart)
+        exclude({one.name, other.name, kWriteOneTimeout}, schema);
+    }
+  }
+}
+
 void add_key(const KeyRule& key, const Mapping& mapping, Json& schema) {
-  for (const std::string_view name : key.names()) {
+  const std::vector<std::string_view> names = key.names();
+  for (const std::string_view name : names) {
     schema["properties"][std::string(name)] = key_schema(key, mapping);
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    for (size_t n = i + 1; n < names.size(); ++n) {
+      exclude({names[i], names[n], kWriteOneName}, schema);
+    }
   }
   if (key.alternative.empty()) {
     if (key.required) schema["required"].push_back(key.name);
     return;
   }
-  // That one of two optional keys stands at most is left to the loader: an editor has no message
-  // for a schema that refuses both.
   if (!key.required) return;
   const Json one = {{"required", {key.name}}};
   const Json other = {{"required", {key.alternative}}};
@@ -323,6 +383,14 @@ Json mapping_schema(const Mapping& mapping, bool inlined) {
       for (const KeyRule* inner : key->object->keys()) add_key(*inner, *key->object, schema);
     }
   }
+  for (const KeyRule* key : mapping.keys()) {
+    if (key->required || key->alternative.empty()) continue;
+    exclude(
+        {key->name, key->alternative, "Write one of the two keys: both set the end of the wait."},
+        schema);
+  }
+  for (const Exclusion& one : kExclusions) exclude(one, schema);
+  exclude_same_timeouts(schema);
   return schema;
 }
 

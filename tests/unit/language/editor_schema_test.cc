@@ -300,6 +300,38 @@ TEST_F(EditorSchema, AllowsJqInDurationsThatTheDataMayDecideAndChecksUntil) {
   }
 }
 
+// The loader refuses the same pairs (definition.both_keys).
+TEST_F(EditorSchema, PointsOutKeysThatExcludeEachOther) {
+  const std::string noop = "id: a\nstates:\n- {id: a, type: noop}\n";
+  const std::string head = "id: a\nstates:\n- {id: a, type: ";
+  const std::string wait = head + "consumeEvent, event: {type: t}";
+  const std::string action = head + "action, action: {function: f";
+  struct Pair {
+    std::string before;
+    std::string first;
+    std::string second;
+    std::string behind;
+  };
+  for (const auto& [before, first, second, behind] : std::vector<Pair>{
+           {noop, "singular: true\n", "concurrency: {limit: 1}\n", ""},
+           {noop, "debounce: {period: 1m}\n", "batch: {maxSize: 5, timeout: 1m}\n", ""},
+           {noop, "timeout: 1h\n", "workflowExecutionTimeout: 1h\n", ""},
+           {noop, "retries: fixed(3, 1s)\n", "retry: fixed(3, 1s)\n", ""},
+           {head + "noop", ", transition: a", ", continueAsNew: .", "}"},
+           {head + "switch, conditions: [{condition: true}]", ", defaultTransition: a",
+            ", defaultContinueAsNew: .", "}"},
+           {wait, ", timeout: 1h", ", until: jq(.at)", "}"},
+           {head + "consumeEvent, event: {type: t", ", context: {a: b}", ", filters: {a: b}", "}}"},
+           {action, ", maxInactivity: 1h", ", heartbeatTimeout: 1h", "}}"},
+           {action, ", maxRuntime: 1h", ", startToCloseTimeout: 1h", "}}"},
+       }) {
+    EXPECT_EQ(complaint(before + first + behind), "") << first;
+    EXPECT_EQ(complaint(before + second + behind), "") << second;
+    EXPECT_NE(complaint(before + first + second + behind), "") << first << second;
+  }
+  EXPECT_EQ(complaint(noop + "singular: false\nconcurrency: {limit: 1}\n"), "");
+}
+
 TEST_F(EditorSchema, ExplainsInTheDescriptionsOfKeysWhatToWrite) {
   const Json definitions = editor_schema()["definitions"];
   const auto description = [&](const char* mapping, const char* key) {
