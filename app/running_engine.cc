@@ -20,6 +20,7 @@
 #include "model/request_subjects.h"
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/outgoing/task_files.h"
 #include "orchestrator/service/archive_lines.h"
 #include "orchestrator/service/callback_body.h"
 #include "orchestrator/store/rows/identity.h"
@@ -84,15 +85,20 @@ AttemptUrls attempt_urls(ProcessParts& process, const Environment& store) {
           }};
 }
 
-/// The folders are beside those of containers, and have names of their own: both are emptied.
+/// The folders are beside those of containers, which are emptied, and have names of their own.
 FileCallSettings file_call_settings(const ServerSettings& settings, AttemptUrls urls,
-                                    const OwnerRecord& owner) {
+                                    const OwnerRecord& owner, Environment& store) {
   const std::string name = "millrace-" + data_id(settings.data) + "-calls";
   const std::string& folder = settings.containers.folder;
   return {.folder = folder.empty() ? settings.data / "calls" : std::filesystem::path(folder) / name,
           .sealed_folder = settings.memory_folder / name,
           .urls = std::move(urls),
-          .process = owner.process.substr(0, 8)};
+          .process = owner.process.substr(0, 8),
+          .awaits_files = [&store](const InstanceId& task) -> Result<bool> {
+            const Snapshot view = TRY(Snapshot::take(store));
+            return awaits_files(view, task);
+          },
+          .epoch = owner.epoch};
 }
 
 /// The record that names this process as the owner of the streams. `epoch`: as the active of the
@@ -170,8 +176,8 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       urls_(attempt_urls(process_, *environment_)),
-      file_calls_(file_call_settings(process_.settings, urls_, owner_record_), functions_,
-                  answers_),
+      file_calls_(file_call_settings(process_.settings, urls_, owner_record_, *environment_),
+                  functions_, answers_),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       stored_events_(*process_.reading, process_.settings.streams),
       early_events_(stored_events_, process_.clock, &early_event_feed_),

@@ -29,8 +29,13 @@ static_assert(kMostFilesOfCall == kMaxFilesBytes);
 
 constexpr std::string_view kOutFolder = "out";
 constexpr std::string_view kPartsFolder = "parts";
+/// The file with the mark of a kept folder.
+constexpr std::string_view kMarkFile = "kept";
 /// The bytes of a name that are encoded in a URL, besides those that no URL has.
 constexpr std::string_view kEncodedInUrl = "?#[]@!$&'()*+,;=:\"<>\\^`{|}";
+
+constexpr std::array kOutScopes = {VariableScope::kInstance, VariableScope::kWorkflow,
+                                   VariableScope::kNamespace};
 
 tl::unexpected<Error> wrong_name(std::string message) {
   return fail(std::string(kFilesName), std::move(message));
@@ -41,9 +46,7 @@ tl::unexpected<Error> on_disk(std::string_view what, int error) {
 }
 
 bool is_scope(std::string_view name) {
-  constexpr std::array kAll = {VariableScope::kInstance, VariableScope::kWorkflow,
-                               VariableScope::kNamespace};
-  return std::any_of(kAll.begin(), kAll.end(),
+  return std::any_of(kOutScopes.begin(), kOutScopes.end(),
                      [&](VariableScope scope) { return to_string(scope) == name; });
 }
 
@@ -73,6 +76,46 @@ Status check_out_name(std::string_view name) {
 /// Whether the name is that of a file that the call was given, and not of one below `out/`.
 bool is_given_name(std::string_view name) {
   return check_file_name(name) && take_component(name) != kOutFolder;
+}
+
+Status sync_file(const Descriptor& file) {
+  if (file && ::fsync(file.fd()) == 0) return {};
+  return on_disk("the file can't be put on disk", errno);
+}
+
+/// Puts the folder on disk with all that is in it.
+Status sync_tree(const fs::path& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const Descriptor opened(
+        ::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    TRY(sync_file(opened));
+  }
+  if (error) return on_disk("the files can't be listed", error.value());
+  const int own = sync_folder(folder);
+  if (own != 0) return on_disk("the folder of the call can't be put on disk", own);
+  return {};
+}
+
+/// What the files in `out/` use of the limits.
+struct Usage {
+  uint64_t bytes = 0;
+  size_t entries = 0;
+};
+Result<Usage> usage_of(const fs::path& out) {
+  Usage usage;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(out, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry.depth() == 0) continue;  // the folder of a scope
+    struct stat found {};
+    if (::lstat(entry->path().c_str(), &found) != 0) continue;
+    ++usage.entries;
+    if (S_ISREG(found.st_mode)) usage.bytes += static_cast<uint64_t>(found.st_size);
+  }
+  if (error && error.value() != ENOENT) return on_disk("the files can't be listed", error.value());
+  return usage;
 }
 
 class CallFileSource final : public FileSource {
@@ -128,8 +171,10 @@ class CallFileSink final : public FileSink {
   }
 
   Status finish() override {
+    const bool is_kept = folder_->is_kept();
+    if (is_kept) TRY(sync_file(file_));
+    TRY(folder_->place(part_, name_, file_, is_kept));
     file_.reset();
-    TRY(folder_->place(part_, name_));
     is_complete_ = true;
     return {};
   }
@@ -148,6 +193,13 @@ Error no_call_files() {
           "the key opens no files: the attempt has ended, or the key is that of another attempt"};
 }
 
+Error lost_call_files() {
+  return {std::string(kFilesGone),
+          "what the service had written for this call is gone, because another machine has taken "
+          "the call over, or the machine has lost the folder: send `DELETE` to the URL in "
+          "`Millrace-Files` with `/out` behind it, then PUT all files again"};
+}
+
 Result<std::shared_ptr<CallFolder>> CallFolder::make(const std::vector<TaskFile>& files,
                                                      fs::path folder) {
   std::shared_ptr<CallFolder> made(new CallFolder(std::move(folder)));
@@ -161,6 +213,107 @@ Result<std::shared_ptr<CallFolder>> CallFolder::make(const std::vector<TaskFile>
     return tl::unexpected(done.error());
   }
   return made;
+}
+
+std::optional<FolderMark> CallFolder::mark_of(const fs::path& folder) {
+  constexpr size_t kMostBytes = 1'024;
+  const Result<std::optional<std::string>> text = head_of_file(folder / kMarkFile, kMostBytes);
+  if (!text || !*text) return std::nullopt;
+  const Result<Json> mark = parse_json(**text);
+  if (!mark || !mark->is_object() || !mark->contains("epoch")) return std::nullopt;
+  if (!mark->at("epoch").is_number_unsigned()) return std::nullopt;
+  return FolderMark{.epoch = mark->at("epoch").get<uint64_t>(),
+                    .is_lost = mark->value("isLost", Json()) == true,
+                    .has_any_key = mark->value("hasAnyKey", Json()) == true};
+}
+
+Result<std::shared_ptr<CallFolder>> CallFolder::take_over(fs::path folder, uint64_t epoch) {
+  std::shared_ptr<CallFolder> taken(new CallFolder(std::move(folder)));
+  const std::lock_guard lock(taken->lock_);
+  taken->mark_ = mark_of(taken->folder_);
+  if (!taken->mark_) return on_disk("the mark of a kept folder can't be read", EIO);
+  taken->mark_->epoch = epoch;
+  taken->is_lost_ = taken->mark_->is_lost;
+  const fs::path parts = taken->folder_ / kPartsFolder;
+  remove_folder(parts);
+  if (::mkdir(parts.c_str(), 0700) != 0) return on_disk("a folder can't be created", errno);
+  const Usage usage = TRY(usage_of(taken->files() / kOutFolder));
+  taken->bytes_ = usage.bytes;
+  taken->entries_ = usage.entries;
+  TRY(taken->write_mark());
+  return taken;
+}
+
+Status CallFolder::keep(const FolderMark& mark) {
+  const std::lock_guard lock(lock_);
+  mark_ = mark;
+  is_lost_ = mark.is_lost;
+  TRY(sync_tree(files()));
+  TRY(write_mark());
+  // The folder of all calls may be new, too.
+  const fs::path all = folder_.parent_path();
+  for (const fs::path& above : {all, all.parent_path()}) {
+    const int error = sync_folder(above);
+    if (error != 0) return on_disk("the folder of the calls can't be put on disk", error);
+  }
+  return {};
+}
+
+/// The caller holds the lock.
+Status CallFolder::write_mark() const {
+  const Json mark = {
+      {"epoch", mark_->epoch}, {"isLost", mark_->is_lost}, {"hasAnyKey", mark_->has_any_key}};
+  const int error = replace_file(folder_ / kMarkFile, dump_json(mark));
+  if (error != 0) return on_disk("the mark of the folder can't be written", error);
+  return {};
+}
+
+bool CallFolder::is_kept() const {
+  const std::lock_guard lock(lock_);
+  return mark_.has_value();
+}
+
+bool CallFolder::has_any_key() const {
+  const std::lock_guard lock(lock_);
+  return mark_ && mark_->has_any_key;
+}
+
+Status CallFolder::clear() {
+  const std::lock_guard lock(lock_);
+  TRY(check_open());
+  const fs::path out = files() / kOutFolder;
+  const Usage usage = TRY(usage_of(out));
+  const fs::path removed = folder_ / kPartsFolder / std::to_string(++last_part_);
+  if (::rename(out.c_str(), removed.c_str()) != 0 && errno != ENOENT) {
+    return on_disk("the files can't be removed", errno);
+  }
+  bytes_ -= std::min(bytes_, usage.bytes);
+  entries_ -= std::min(entries_, usage.entries);
+  if (::mkdir(out.c_str(), 0700) != 0) return on_disk("a folder can't be created", errno);
+  for (const VariableScope scope : kOutScopes) {
+    if (::mkdir((out / to_string(scope)).c_str(), 0700) != 0) {
+      return on_disk("a folder can't be created", errno);
+    }
+  }
+  if (mark_) {
+    TRY(sync_tree(out));
+    TRY(sync_folders(std::string(kOutFolder)));
+    mark_->is_lost = false;
+    TRY(write_mark());
+    is_lost_ = false;
+  }
+  remove_folder(removed);
+  return {};
+}
+
+/// Puts the names of a file and of its folders on disk. The caller holds the lock.
+Status CallFolder::sync_folders(const std::string& name) const {
+  const fs::path root = files();
+  for (fs::path folder = (root / name).parent_path();; folder = folder.parent_path()) {
+    const int error = sync_folder(folder);
+    if (error != 0) return on_disk("a folder can't be put on disk", error);
+    if (folder == root) return {};
+  }
 }
 
 Status CallFolder::check_open() const {
@@ -212,6 +365,7 @@ Result<std::shared_ptr<FileSink>> CallFolder::write(std::string_view name, bool 
   TRY(check_out_name(name));
   const std::lock_guard lock(lock_);
   TRY(check_open());
+  if (is_lost_) return tl::unexpected(lost_call_files());
   TRY(take_entry());
   fs::path part = folder_ / kPartsFolder / std::to_string(++last_part_);
   Descriptor file(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -265,9 +419,11 @@ void CallFolder::give_back(uint64_t bytes, size_t entries) {
   entries_ -= entries;
 }
 
-Status CallFolder::place(const fs::path& part, const std::string& name) {
+Status CallFolder::place(const fs::path& part, const std::string& name, const Descriptor& file,
+                         bool is_synced) {
   const std::lock_guard lock(lock_);
   TRY(check_open());
+  if (mark_ && !is_synced) TRY(sync_file(file));
   TRY(make_folders(name));
   const fs::path target = files() / name;
   struct stat found {};
@@ -282,7 +438,7 @@ Status CallFolder::place(const fs::path& part, const std::string& name) {
     bytes_ -= std::min(bytes_, static_cast<uint64_t>(found.st_size));
     --entries_;
   }
-  return {};
+  return mark_ ? sync_folders(name) : Status();
 }
 
 /// Makes the folders of the name. The caller holds the lock.

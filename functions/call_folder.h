@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,24 @@
 #include "base/result.h"
 #include "model/task.h"
 #include "orchestrator/ports/call_files.h"
+#include "os/descriptor.h"
 
 namespace millrace {
 
 /// The error kFilesRefused. It does not show whether the attempt exists.
 Error no_call_files();
+/// The error kFilesGone.
+Error lost_call_files();
+
+/// What a kept folder says about itself.
+struct FolderMark {
+  uint64_t epoch = 0;  ///< of the active of a cluster that had the call last; 0: there was none
+  /// What the service had written was lost, and the service has not confirmed it by clear().
+  bool is_lost = false;
+  /// The keys of all deliveries of the attempt open the folder, because it is not known which of
+  /// them its service has accepted.
+  bool has_any_key = false;
+};
 
 class CallFolder : public std::enable_shared_from_this<CallFolder> {
  public:
@@ -30,6 +44,12 @@ class CallFolder : public std::enable_shared_from_this<CallFolder> {
   /// kFunctionFiles; `folder` does not exist then.
   static Result<std::shared_ptr<CallFolder>> make(const std::vector<TaskFile>& files,
                                                   std::filesystem::path folder);
+
+  /// What a folder says that an earlier process has kept; nullopt: it was not kept.
+  static std::optional<FolderMark> mark_of(const std::filesystem::path& folder);
+  /// Opens a folder that an earlier process has kept, for this epoch. Error kFilesDisk.
+  static Result<std::shared_ptr<CallFolder>> take_over(std::filesystem::path folder,
+                                                       uint64_t epoch);
 
   CallFolder(const CallFolder&) = delete;
   CallFolder& operator=(const CallFolder&) = delete;
@@ -43,8 +63,20 @@ class CallFolder : public std::enable_shared_from_this<CallFolder> {
   /// Opens a file that the call was given. Error kFilesNotFound.
   Result<std::shared_ptr<FileSource>> read(std::string_view name) const;
   /// Opens a new file `out/<scope>/…`; all that are complete or under way have at most
-  /// kMaxFilesBytes and kMaxFilesEntries. Errors kFilesName, kFilesTooLarge, kFilesDisk.
+  /// kMaxFilesBytes and kMaxFilesEntries. Errors kFilesName, kFilesTooLarge, kFilesDisk,
+  /// kFilesGone.
   Result<std::shared_ptr<FileSink>> write(std::string_view name, bool is_executable);
+  /// Removes all complete files in `out/`. Error kFilesDisk.
+  Status clear();
+
+  // What millrace does when the service has accepted the call.
+
+  /// From now on the files are on disk before the service gets an answer to its request: the next
+  /// process can take the folder over. Error kFilesDisk.
+  Status keep(const FolderMark& mark);
+  /// FolderMark::is_lost. Never blocks.
+  bool is_lost() const { return is_lost_; }
+  bool has_any_key() const;  ///< FolderMark::has_any_key
 
   // What millrace does when the call has ended.
 
@@ -70,17 +102,23 @@ class CallFolder : public std::enable_shared_from_this<CallFolder> {
   Status take_entry();
   Status take_bytes(uint64_t bytes);
   void give_back(uint64_t bytes, size_t entries);
-  /// Moves a complete file to its name.
-  Status place(const std::filesystem::path& part, const std::string& name);
+  bool is_kept() const;
+  /// Moves a complete file to its name. `is_synced`: its bytes are on disk.
+  Status place(const std::filesystem::path& part, const std::string& name, const Descriptor& file,
+               bool is_synced);
   Status make_folders(const std::string& name);
+  Status sync_folders(const std::string& name) const;
+  Status write_mark() const;
 
   const std::filesystem::path folder_;
   std::atomic<bool> is_closed_ = false;
-  mutable std::mutex lock_;  ///< held while something in the folder changes
+  std::atomic<bool> is_lost_ = false;  ///< that of the mark
+  mutable std::mutex lock_;            ///< held while something in the folder changes
   // Guarded by lock_.
   uint64_t last_part_ = 0;  ///< names the files under way
   uint64_t bytes_ = 0;      ///< of the files that the service has written, also those under way
   size_t entries_ = 0;      ///< these files, and the folders of their names
+  std::optional<FolderMark> mark_;  ///< nullopt: the folder is not kept
 };
 
 }  // namespace millrace

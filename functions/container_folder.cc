@@ -40,16 +40,15 @@ bool is_in_memory(const fs::path& folder) {
   return found.f_type == TMPFS_MAGIC || found.f_type == RAMFS_MAGIC;
 }
 
-/// Whether the path is a folder, and no link, to which no other user has access.
+}  // namespace
+
 bool is_own_folder(const fs::path& path) {
   struct stat found {};
   return ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
          found.st_uid == ::geteuid() && (found.st_mode & 077) == 0;
 }
 
-}  // namespace
-
-fs::path prepare_container_folder(const fs::path& folder) {
+fs::path make_own_folder(const fs::path& folder) {
   std::error_code ignored;
   fs::path path = fs::absolute(folder, ignored);
   // A link is removed and not followed, because the folder to which it leads is not millrace's.
@@ -57,11 +56,16 @@ fs::path prepare_container_folder(const fs::path& folder) {
   fs::create_directories(path, ignored);
   // The subfolders are open to all users, so this folder limits the access.
   fs::permissions(path, fs::perms::owner_all, ignored);
+  return path;
+}
+
+fs::path prepare_container_folder(const fs::path& folder) {
+  fs::path path = make_own_folder(folder);
   empty_folder(path);
   return path;
 }
 
-Result<fs::path> prepare_sealed_folder(const fs::path& folder) {
+Result<fs::path> make_sealed_folder(const fs::path& folder) {
   std::error_code ignored;
   fs::path path = fs::absolute(folder, ignored);
   if (!is_in_memory(path.parent_path())) {
@@ -74,6 +78,11 @@ Result<fs::path> prepare_sealed_folder(const fs::path& folder) {
   if (!is_own_folder(path)) {
     return no_sealed_folder(path, "is not a folder to which only the user of millrace has access");
   }
+  return path;
+}
+
+Result<fs::path> prepare_sealed_folder(const fs::path& folder) {
+  fs::path path = TRY(make_sealed_folder(folder));
   empty_folder(path);
   return path;
 }

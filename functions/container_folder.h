@@ -18,6 +18,17 @@ namespace millrace {
 inline constexpr uint64_t kMaxFolderBytes = 2 * kMaxFilesBytes;
 inline constexpr size_t kMaxFolderEntries = 2 * kMaxFilesEntries;
 
+/// Creates a folder of millrace to which no other user has access, if it does not exist, and
+/// returns its absolute path. An error shows when a file in it is written.
+std::filesystem::path make_own_folder(const std::filesystem::path& folder);
+
+/// Creates a folder for the files of sealed tasks, if it does not exist, and returns its absolute
+/// path. Error: see prepare_sealed_folder().
+Result<std::filesystem::path> make_sealed_folder(const std::filesystem::path& folder);
+
+/// Whether the path is a folder, and no link, to which no other user has access.
+bool is_own_folder(const std::filesystem::path& path);
+
 /// Creates the folder for all containers, or empties it, and returns its absolute path. An error
 /// shows when files for the first task are written.
 std::filesystem::path prepare_container_folder(const std::filesystem::path& folder);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "functions/container_folder.h"
+#include "functions/file_call.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -28,20 +29,6 @@ uint64_t uncounted_bytes(const Task& task) {
   return bytes;
 }
 
-/// Whether the service has answered the call, with a result or an error: only then its files count.
-bool was_answered(const TaskEnded& ended) {
-  if (ended.result) return true;
-  const std::string& code = ended.result.error().code;
-  return code != kFunctionUnavailable && code != kFunctionTooLarge && code != kFunctionRefused &&
-         !code.starts_with("millrace.timeout.");
-}
-
-Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
-
-Error under_way() {
-  return {"busy", "another answer of this call is under way; try again in a second"};
-}
-
 TaskEnded too_many_accepted(size_t most) {
   return {.result = tl::unexpected(Error{
               std::string(kFunctionUnavailable),
@@ -51,36 +38,19 @@ TaskEnded too_many_accepted(size_t most) {
                           most)})};
 }
 
+/// The error of an accepted call whose files cannot be kept for it.
+Error not_kept(const Error& error) {
+  return {std::string(kFunctionUnavailable),
+          fmt::format("the service has accepted its call, but the files of the call can't be kept "
+                      "until its callback: {}",
+                      error.message)};
+}
+
 TaskReport ended_with(const InstanceId& task, const Error& error) {
   return {.task = task, .what = TaskEnded{.result = tl::unexpected(error)}};
 }
 
 }  // namespace
-
-/// A call that has files, from run() until its end was reported. The mutex of the runner guards the
-/// members, except those that no other thread uses.
-struct FileCalls::Call {
-  explicit Call(Task its_task) : id(its_task.id), ns(its_task.ns), task(std::move(its_task)) {}
-
-  enum class Stage : uint8_t {
-    kWaiting,    ///< for a place
-    kMaking,     ///< its folder is made, and the task is passed on
-    kRunning,    ///< the runner has the task, or its service has accepted it
-    kAnswering,  ///< an answer by a callback is under way
-    kEnding,     ///< it has ended; its variables are collected
-  };
-
-  const InstanceId id;
-  const std::string ns;
-  Task task;  ///< until it is passed on
-  Stage stage = Stage::kWaiting;
-  bool is_stopped = false;
-  bool is_accepted = false;            ///< by its service, which answers it by a callback
-  std::string key;                     ///< of this delivery; set with the folder
-  std::shared_ptr<CallFolder> folder;  ///< null: it is not made yet
-  /// The end that the runner has reported while kAnswering; without the call.
-  std::optional<End> held = std::nullopt;
-};
 
 FileCalls::FileCalls(FileCallSettings settings, TaskRunner& runner, TaskSink& sink)
     : settings_(std::move(settings)), runner_(runner), sink_(sink), thread_([this] { work(); }) {}
@@ -97,7 +67,7 @@ void FileCalls::end() {
   const auto remove = [](const Call& call) {
     if (!call.folder) return;
     call.folder->close();
-    call.folder->remove();
+    if (!call.outlives_process()) call.folder->remove();
   };
   for (const auto& [id, call] : calls_) remove(*call);
   for (const End& one : ends_) remove(*one.call);
@@ -106,7 +76,7 @@ void FileCalls::end() {
   answers_left.swap(answers_);
   // `calls_` stays: a report on one of them is dropped.
   lock.unlock();
-  for (const Answer& one : answers_left) one.then(tl::unexpected(stopping()));
+  for (const Answer& one : answers_left) one.then(tl::unexpected(process_ends()));
 }
 
 void FileCalls::run(Task task) {
@@ -119,6 +89,20 @@ void FileCalls::run(Task task) {
   Queue& queue = queues_[call->ns];
   queue.waiting.push_back(call);
   queue.waiting_bytes += bytes;
+  changed_.notify_all();
+}
+
+void FileCalls::keep_files(Task task) {
+  const auto call = std::make_shared<Call>(std::move(task));
+  call->stage = Call::Stage::kMaking;
+  call->is_accepted = true;
+  call->is_of_earlier_process = true;
+  const std::lock_guard lock(mutex_);
+  if (is_ending_) return;
+  if (!calls_.try_emplace(call->id, call).second) return;
+  ++queues_[call->ns].accepted;  // it had a place, so it needs none to be free
+  ++accepted_;
+  left_.push_back(call);
   changed_.notify_all();
 }
 
@@ -145,6 +129,7 @@ void FileCalls::stop(const InstanceId& task) {
         ends_.push_back({.call = call, .report = {}, .stored = {}});
         changed_.notify_all();
       }
+      if (call->is_of_earlier_process) return;
     }
   }
   runner_.stop(task);
@@ -164,39 +149,54 @@ void FileCalls::report(TaskReport report, std::function<void()> stored) {
   const bool is_last = std::holds_alternative<TaskEnded>(report.what) ||
                        std::holds_alternative<TaskAccepted>(report.what);
   if (is_last && !report.ns) {
-    std::unique_lock lock(mutex_);
+    const std::lock_guard lock(mutex_);
     if (const auto found = calls_.find(report.task); found != calls_.end()) {
       const CallPtr call = found->second;
       if (is_ending_ || call->stage == Call::Stage::kEnding || !call->folder) return;
       if (std::holds_alternative<TaskAccepted>(report.what)) {
         if (take_acceptance(call)) {
-          lock.unlock();
-          return sink_.report(std::move(report), std::move(stored));
+          acceptances_.push_back(
+              {.call = call, .report = std::move(report), .stored = std::move(stored)});
+          return;
         }
         report.what = too_many_accepted(settings_.accepted_places);
       }
-      if (call->stage == Call::Stage::kAnswering) {
-        call->held = {.call = {}, .report = std::move(report), .stored = std::move(stored)};
-        return;
-      }
-      call->stage = Call::Stage::kEnding;
-      call->folder->close();  // the service can change nothing behind its answer
-      ends_.push_back({.call = call, .report = std::move(report), .stored = std::move(stored)});
-      changed_.notify_all();
-      return;
+      return end_by_runner(call, std::move(report), std::move(stored));
     }
   }
   sink_.report(std::move(report), std::move(stored));
 }
 
+/// Ends a call as its runner has reported. The caller holds the lock.
+void FileCalls::end_by_runner(const CallPtr& call, TaskReport report,
+                              std::function<void()> stored) {
+  if (call->stage == Call::Stage::kAnswering) {
+    call->held = {.call = {}, .report = std::move(report), .stored = std::move(stored)};
+    return;
+  }
+  call->stage = Call::Stage::kEnding;
+  call->folder->close();  // the service can change nothing behind its answer
+  ends_.push_back({.call = call, .report = std::move(report), .stored = std::move(stored)});
+  changed_.notify_all();
+}
+
 void FileCalls::work() {
   name_thread("files");
-  // What an earlier process has left.
-  remove_folder(settings_.folder);
-  remove_folder(settings_.sealed_folder);
+  for (const std::filesystem::path& folder : {settings_.folder, settings_.sealed_folder}) {
+    kept_.find(folder, settings_.epoch,
+               [this](const InstanceId& task) { return is_awaited(task); });
+  }
   std::unique_lock lock(mutex_);
   while (!is_ending_) {
-    if (!answers_.empty()) {
+    if (!left_.empty()) {
+      const CallPtr call = std::move(left_.front());
+      left_.pop_front();
+      take_over(lock, call);
+    } else if (!acceptances_.empty()) {
+      Acceptance first = std::move(acceptances_.front());
+      acceptances_.pop_front();
+      keep(lock, std::move(first));
+    } else if (!answers_.empty()) {
       Answer first = std::move(answers_.front());
       answers_.pop_front();
       lock.unlock();
@@ -239,13 +239,13 @@ FileCalls::CallPtr FileCalls::take_waiting() {
 /// Makes the folder of the call and passes its task on. Unlocks meanwhile.
 void FileCalls::begin(std::unique_lock<std::mutex>& lock, const CallPtr& call) {
   lock.unlock();
+  const std::string delivery = next_delivery();
   const Result<std::shared_ptr<CallFolder>> folder = [&]() -> Result<std::shared_ptr<CallFolder>> {
-    std::filesystem::path path = TRY(folder_of(call->task));
+    std::filesystem::path path = TRY(folder_of(call->task, delivery));
     return CallFolder::make(call->task.files, std::move(path));
   }();
   Task task = std::move(call->task);
   task.files.clear();
-  const std::string delivery = fmt::format("{}-{}", settings_.process, last_folder_);
   task.folder = {.url = settings_.urls.files_of(call->id),
                  .key = settings_.urls.keys.key_of(call->id, delivery)};
   lock.lock();
@@ -270,6 +270,68 @@ void FileCalls::begin(std::unique_lock<std::mutex>& lock, const CallPtr& call) {
   if (is_stopped) return;
   lock.unlock();
   sink_.report(ended_with(call->id, folder.error()), {});
+  lock.lock();
+}
+
+/// Finds or makes the folder of a call that an earlier process has left. Unlocks meanwhile.
+void FileCalls::take_over(std::unique_lock<std::mutex>& lock, const CallPtr& call) {
+  lock.unlock();
+  std::string key;
+  const Result<std::shared_ptr<CallFolder>> folder = folder_again(call, key);
+  lock.lock();
+  call->task = {};
+  if (folder && !call->is_stopped) {
+    call->key = std::move(key);
+    call->folder = *folder;
+    call->stage = Call::Stage::kRunning;
+    return;
+  }
+  const bool is_stopped = call->is_stopped;
+  forget(call);
+  lock.unlock();
+  if (folder) {
+    (*folder)->close();
+    (*folder)->remove();
+  } else if (!is_stopped) {
+    sink_.report(ended_with(call->id, folder.error()), {});
+  }
+  lock.lock();
+}
+
+/// The folder of a call that an earlier process has left; without it, one with the files that the
+/// call is given now, in which the files are missing that its service had written. `key`: see
+/// Call::key.
+Result<std::shared_ptr<CallFolder>> FileCalls::folder_again(const CallPtr& call, std::string& key) {
+  if (const auto kept = kept_.take(call->id)) {
+    auto taken = CallFolder::take_over(kept->path, settings_.epoch);
+    if (taken && !(*taken)->has_any_key()) {
+      key = settings_.urls.keys.key_of(call->id, kept->delivery);
+    }
+    if (taken) return taken;
+    remove_folder(kept->path);
+  }
+  std::filesystem::path path = TRY(folder_of(call->task, next_delivery()));
+  auto made = TRY(CallFolder::make(call->task.files, std::move(path)));
+  const Status done = made->keep({.epoch = settings_.epoch, .is_lost = true, .has_any_key = true});
+  if (done) return made;
+  made->close();
+  made->remove();
+  return tl::unexpected(not_kept(done.error()));
+}
+
+/// Reports that a service has accepted its call when the files are on disk. Unlocks meanwhile.
+void FileCalls::keep(std::unique_lock<std::mutex>& lock, Acceptance acceptance) {
+  const CallPtr& call = acceptance.call;
+  lock.unlock();
+  const Status done = call->folder->keep({.epoch = settings_.epoch});
+  lock.lock();
+  if (is_ending_ || call->is_stopped) return;
+  if (!done) {
+    return end_by_runner(call, ended_with(call->id, not_kept(done.error())),
+                         std::move(acceptance.stored));
+  }
+  lock.unlock();
+  sink_.report(std::move(acceptance.report), std::move(acceptance.stored));
   lock.lock();
 }
 
@@ -310,63 +372,6 @@ bool FileCalls::take_acceptance(const CallPtr& call) {
   return true;
 }
 
-void FileCalls::collect(const CallAccess& access, TaskEnded ended,
-                        std::function<void(Result<CollectedAnswer>)> then) {
-  std::optional<Error> refusal;
-  {
-    const std::lock_guard lock(mutex_);
-    CallPtr call = call_of(access);
-    // The engine knows that the task has ended, and whether this answer repeats the first one.
-    if (call != nullptr && call->stage == Call::Stage::kEnding && call->is_stopped) call = nullptr;
-    if (call != nullptr && is_ending_) {
-      refusal = stopping();
-    } else if (call != nullptr && call->stage >= Call::Stage::kAnswering) {
-      refusal = under_way();
-    } else if (call != nullptr) {
-      call->stage = Call::Stage::kAnswering;
-      call->folder->close();
-      answers_.push_back({.call = call, .ended = std::move(ended), .then = std::move(then)});
-      changed_.notify_all();
-      return;
-    }
-  }
-  if (refusal) return then(tl::unexpected(*std::move(refusal)));
-  then(CollectedAnswer{.ended = std::move(ended)});
-}
-
-/// Passes an answer by a callback on with the variables. The folder stays until it is settled.
-void FileCalls::pass_on(Answer answer) {
-  CollectedAnswer collected{.ended = std::move(answer.ended), .has_files = true};
-  if (was_answered(collected.ended)) {
-    Result<std::vector<TaskVariable>> variables = answer.call->folder->collect();
-    if (variables) {
-      collected.ended.variables = *std::move(variables);
-    } else {
-      collected.wrong_files = variables.error();
-    }
-  }
-  collected.settle = [this, call = answer.call](bool has_ended) { settle(call, has_ended); };
-  answer.then(std::move(collected));
-}
-
-/// After an answer by a callback: ends the call, or lets the service answer again.
-void FileCalls::settle(const CallPtr& call, bool has_ended) {
-  const std::lock_guard lock(mutex_);
-  if (is_ending_) return;  // end() removes the folder, or the next process
-  if (!has_ended && !call->is_stopped && !call->held) {
-    call->stage = Call::Stage::kRunning;
-    call->folder->open_again();
-    return;
-  }
-  call->stage = Call::Stage::kEnding;
-  End end;
-  if (call->held) end = *std::exchange(call->held, std::nullopt);
-  end.call = call;
-  if (has_ended) call->is_stopped = true;  // nothing is to be reported
-  ends_.push_back(std::move(end));
-  changed_.notify_all();
-}
-
 /// Forgets a call that has ended, and frees its place. The caller holds the lock.
 void FileCalls::forget(const CallPtr& call) {
   if (const auto found = calls_.find(call->id); found != calls_.end() && found->second == call) {
@@ -385,54 +390,24 @@ void FileCalls::forget(const CallPtr& call) {
   if (own.open == 0 && own.accepted == 0 && own.waiting.empty()) queues_.erase(queue);
 }
 
-/// Where the folder of the call is made. Error: see prepare_sealed_folder().
-Result<std::filesystem::path> FileCalls::folder_of(const Task& task) {
-  const std::string name = fmt::format("{}-{}", to_string(task.id), ++last_folder_);
+/// What no other delivery of an attempt has in its key, in this process or an earlier one.
+std::string FileCalls::next_delivery() {
+  return fmt::format("{}-{}", settings_.process, ++last_folder_);
+}
+
+/// Where the folder of the call is made. Error: see make_sealed_folder().
+Result<std::filesystem::path> FileCalls::folder_of(const Task& task, const std::string& delivery) {
+  const std::string name = KeptFolders::name_of(task.id, delivery);
   if (!task.sealed && !has_folder_) {
-    settings_.folder = prepare_container_folder(settings_.folder);
+    settings_.folder = make_own_folder(settings_.folder);
     has_folder_ = true;
   }
   if (!task.sealed) return settings_.folder / name;
   if (!has_sealed_folder_) {
-    settings_.sealed_folder = TRY(prepare_sealed_folder(settings_.sealed_folder));
+    settings_.sealed_folder = TRY(make_sealed_folder(settings_.sealed_folder));
     has_sealed_folder_ = true;
   }
   return settings_.sealed_folder / name;
-}
-
-Result<Json> FileCalls::list(const CallAccess& access) {
-  const std::shared_ptr<CallFolder> folder = TRY(folder_for(access));
-  return folder->list(settings_.urls.files_of(access.task));
-}
-
-Result<std::shared_ptr<FileSource>> FileCalls::read(const CallAccess& access,
-                                                    std::string_view name) {
-  const std::shared_ptr<CallFolder> folder = TRY(folder_for(access));
-  return folder->read(name);
-}
-
-Result<std::shared_ptr<FileSink>> FileCalls::write(const CallAccess& access, std::string_view name,
-                                                   bool executable) {
-  const std::shared_ptr<CallFolder> folder = TRY(folder_for(access));
-  return folder->write(name, executable);
-}
-
-/// The folder that the key opens. Error kFilesRefused.
-Result<std::shared_ptr<CallFolder>> FileCalls::folder_for(const CallAccess& access) const {
-  const std::string_view key = AttemptKeys::key_of_attempt(access.key);
-  if (!settings_.urls.keys.is_key_of(access.task, key)) return tl::unexpected(no_call_files());
-  const std::lock_guard lock(mutex_);
-  const CallPtr call = call_of(access);
-  if (call == nullptr) return tl::unexpected(no_call_files());
-  return call->folder;
-}
-
-/// The call of the delivery whose key it is; null: it has no folder here. The key was checked, or
-/// is checked by the caller. The caller holds the lock.
-FileCalls::CallPtr FileCalls::call_of(const CallAccess& access) const {
-  const auto found = calls_.find(access.task);
-  if (found == calls_.end() || !found->second->folder) return nullptr;
-  return found->second->key == access.key ? found->second : nullptr;
 }
 
 FileCalls::Counts FileCalls::counts() const {

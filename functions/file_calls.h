@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "functions/attempt_urls.h"
 #include "functions/call_folder.h"
+#include "functions/kept_folders.h"
 #include "model/task.h"
 #include "orchestrator/ports/call_files.h"
 #include "orchestrator/ports/task_runner.h"
@@ -30,12 +31,15 @@
 namespace millrace {
 
 struct FileCallSettings {
-  /// For the folders of calls. What an earlier process has left is removed at the start, and the
-  /// folder is made when it is needed.
+  /// For the folders of calls. What an earlier process has left is removed at the start, except the
+  /// folders of accepted calls, and the folder is made when it is needed.
   std::filesystem::path folder;
   std::filesystem::path sealed_folder;  ///< the same in a tmpfs, for sealed calls
   AttemptUrls urls;
   std::string process = {};  ///< of letters and digits; no other process has the same
+  /// Any thread. Empty: no task awaits files of an earlier process.
+  KeptFolders::AwaitsFiles awaits_files = {};
+  uint64_t epoch = 0;  ///< of the active of a cluster; 0: there is no cluster
   /// How many calls have a folder at once; a namespace has at most as many as are free.
   size_t places = 32;
   /// The same for calls that their services have accepted, which have no place any more.
@@ -49,12 +53,14 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   FileCalls(FileCallSettings settings, TaskRunner& runner, TaskSink& sink);
   ~FileCalls() override { end(); }
 
-  /// Ends the thread and removes all folders. Afterwards no task is passed on, and calls that have
-  /// files report nothing: the next process sends their tasks again. May be called again.
+  /// Ends the thread and removes all folders, except those of accepted calls. Afterwards no task is
+  /// passed on, and calls that have files report nothing: the next process sends their tasks again,
+  /// or takes their folders over. May be called again.
   void end();
 
   // TaskRunner.
   void run(Task task) override;
+  void keep_files(Task task) override;
   void stop(const InstanceId& task) override;
   bool check_started(const InstanceId& task) override { return runner_.check_started(task); }
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override {
@@ -71,6 +77,7 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
                                            std::string_view name) override;
   Result<std::shared_ptr<FileSink>> write(const CallAccess& access, std::string_view name,
                                           bool executable) override;
+  Status clear(const CallAccess& access) override;
   void collect(const CallAccess& access, TaskEnded ended,
                std::function<void(Result<CollectedAnswer>)> then) override;
 
@@ -95,6 +102,8 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
     TaskReport report;
     std::function<void()> stored;
   };
+  /// The acceptance of a call whose files are to be on disk before it is reported.
+  using Acceptance = End;
   /// An answer by a callback whose files are to be collected.
   struct Answer {
     CallPtr call;
@@ -105,13 +114,20 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   void work();
   CallPtr take_waiting();
   void begin(std::unique_lock<std::mutex>& lock, const CallPtr& call);
+  void take_over(std::unique_lock<std::mutex>& lock, const CallPtr& call);
+  Result<std::shared_ptr<CallFolder>> folder_again(const CallPtr& call, std::string& key);
+  void keep(std::unique_lock<std::mutex>& lock, Acceptance acceptance);
+  void end_by_runner(const CallPtr& call, TaskReport report, std::function<void()> stored);
   void complete(End end);
   void pass_on(Answer answer);
   void settle(const CallPtr& call, bool has_ended);
   bool take_acceptance(const CallPtr& call);
   CallPtr call_of(const CallAccess& access) const;
+  bool has_folder(const InstanceId& task) const;
   void forget(const CallPtr& call);
-  Result<std::filesystem::path> folder_of(const Task& task);
+  bool is_awaited(const InstanceId& task) const;
+  std::string next_delivery();
+  Result<std::filesystem::path> folder_of(const Task& task, const std::string& delivery);
   Result<std::shared_ptr<CallFolder>> folder_for(const CallAccess& access) const;
 
   FileCallSettings settings_;  ///< the folder is changed on the thread of this object only
@@ -120,12 +136,15 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   bool has_folder_ = false;         ///< on the thread of this object only
   bool has_sealed_folder_ = false;  ///< on the thread of this object only
   uint64_t last_folder_ = 0;        ///< on the thread of this object only
+  KeptFolders kept_;                ///< on the thread of this object only
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::unordered_map<InstanceId, CallPtr> calls_;
   std::map<std::string, Queue, std::less<>> queues_;  ///< by namespace; none is unused
+  std::deque<CallPtr> left_;  ///< calls that an earlier process has left; before all others
+  std::deque<Acceptance> acceptances_;
   std::deque<End> ends_;
   std::deque<Answer> answers_;
   size_t open_ = 0;      ///< the calls that have a folder, without the accepted ones

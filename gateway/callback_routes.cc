@@ -33,7 +33,8 @@ Route callback_route(Service& service, const std::string& verb) {
   return {.method = "POST",
           .path = "/v1/ns/{ns}/callbacks/{callback}/" + verb,
           .answer = "CallbackAccepted",
-          .errors = {"broker.", "callback.refused", "callback.ended", "namespace.not_found"},
+          .errors = {"broker.", "callback.refused", "callback.ended", "files.gone",
+                     "namespace.not_found"},
           .open = true,
           .handler = [&service, verb](const auto& exchange) {
             return answer_task(service, verb, exchange);

@@ -14,6 +14,7 @@ namespace millrace {
 namespace {
 
 constexpr const char* kFilesPath = "/v1/tasks/{task}/files";
+constexpr const char* kWrittenFilesPath = "/v1/tasks/{task}/files/out";
 constexpr const char* kOneFilePath = "/v1/tasks/{task}/files/{file}";
 
 Error no_files() {
@@ -59,6 +60,12 @@ Result<std::shared_ptr<FileSink>> create_file(Service& service, const Request& r
   const CallAccess access = TRY(access_of(request));
   const bool is_executable = TRY(flag_parameter(request, "executable"));
   return files->write(access, request.parts.at("file"), is_executable);
+}
+
+Status clear_files(Service& service, const Request& request) {
+  CallFiles* const files = TRY(files_of(service));
+  const CallAccess access = TRY(access_of(request));
+  return files->clear(access);
 }
 
 }  // namespace
@@ -111,7 +118,7 @@ void add_file_routes(Router& router, Service& service) {
        .body = "CallFile",
        .may_lack_body = true,
        .answer_status = 204,
-       .errors = {"files.refused", "files.name", "files.too_large", "files.disk",
+       .errors = {"files.refused", "files.name", "files.too_large", "files.disk", "files.gone",
                   "cluster.standby"},
        .max_body = kMostFilesOfCall,
        .lane = Lane::kFile,
@@ -119,6 +126,25 @@ void add_file_routes(Router& router, Service& service) {
        .takes_rest = true,
        .is_for_active = true,
        .receive = [&service](const Request& request) { return create_file(service, request); }});
+  router.add({.method = "DELETE",
+              .path = kWrittenFilesPath,
+              .operation = "deleteWrittenFiles",
+              .summary = "Removes all files that the service has written for its call.",
+              .headers = {kAttemptKeyHeader},
+              .answer_status = 204,
+              .errors = {"files.refused", "files.disk", "cluster.standby"},
+              .lane = Lane::kFile,
+              .open = true,
+              .is_for_active = true,
+              .handler = [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
+                const Status cleared = clear_files(service, exchange->request());
+                if (!cleared) answer_error(*exchange, cleared.error());
+                if (cleared) {
+                  exchange->answer(
+                      {.status = 204, .headers = {{"Cache-Control", "no-store"}}, .body = ""});
+                }
+                return {};
+              }});
 }
 
 }  // namespace millrace

@@ -145,6 +145,11 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Send the JSON format or the binary mode."},
     {"files.disk", 503, "The disk of millrace did not take or give the bytes of a file.",
      "Look at the message, and send the request again."},
+    {"files.gone", 409,
+     "What the service had written for its accepted call is gone: another machine has the call "
+     "now, "
+     "or the folder was lost.",
+     "DELETE `out` below the URL in `Millrace-Files`, and write all files again."},
     {"files.name", 400, "A file with this name cannot become a variable.",
      "Name it `out/instance/KEY`, `out/workflow/KEY` or `out/namespace/KEY`."},
     {"files.not_found", 404, "The call was given no file with this name.",

@@ -47,6 +47,7 @@ class ActedFunctions final : public TaskRunner {
   }
 
   void run(Task task) override;
+  void keep_files(Task task) override { kept_.push_back(std::move(task)); }
   void stop(const InstanceId& task) override;
   bool check_started(const InstanceId& task) override;
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
@@ -63,6 +64,8 @@ class ActedFunctions final : public TaskRunner {
   /// The id of each hand-out, in order. A restart hands out again each task that has not ended, so
   /// an id may occur several times.
   const std::vector<InstanceId>& handed_out() const { return handed_out_; }
+  /// The accepted tasks of an earlier process whose files are needed, in order.
+  const std::vector<Task>& kept() const { return kept_; }
   /// The ids of the tasks that were stopped.
   const std::vector<InstanceId>& stopped() const { return stopped_; }
   /// Adds a report that the next pump() passes to the sink.
@@ -93,6 +96,7 @@ class ActedFunctions final : public TaskRunner {
   std::multimap<TimePoint, TaskReport> planned_;
   std::vector<Task> tasks_;
   std::vector<InstanceId> handed_out_;
+  std::vector<Task> kept_;
   std::map<InstanceId, Life> mute_;
   std::vector<InstanceId> stopped_;
 };

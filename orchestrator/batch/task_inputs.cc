@@ -59,12 +59,9 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
 }
 
 /// Stores the acceptance in the batch of its report: from its commit on the task is not handed out
-/// again, unless it has files, which a restart removes. An acceptance proves the start, of which
-/// the report may have been lost in a crash.
+/// again. An acceptance proves the start, of which the report may have been lost in a crash.
 Status TaskInputs::apply_acceptance(TimePoint now, const InstanceId& task, const OpenTask& known) {
-  // A task with files is handed out again after a restart, and so may be accepted again.
-  const bool is_new = TRY(batch_.tasks.accept(batch_.tx, task));
-  if (is_new || known.has_files) batch_.after_commit(AcceptedTask{task});
+  if (TRY(batch_.tasks.accept(batch_.tx, task))) batch_.after_commit(AcceptedTask{task});
   return known.caller ? step_caller(now, known, CallStarted{*known.caller}) : Status();
 }
 

@@ -28,11 +28,6 @@ constexpr uint64_t kMostWaitingBytes = uint64_t{16} << 20;
 constexpr Duration kLookForMemory{20};
 constexpr size_t kUnsentReleasedTogether = 64;
 
-/// Whether the service of the task gets files over HTTP, which do not survive the process.
-bool has_served_files(const StartTask& task) {
-  return std::holds_alternative<NamedService>(task.runs) && !task.files.empty();
-}
-
 /// Whether the call of the task was already started.
 Result<bool> has_started(const View& view, const StartTask& task) {
   if (!task.caller) return false;
@@ -94,6 +89,8 @@ Status TaskDispatch::load(const View& view) {
   holds_tasks_ = false;
   Status status;
   size_t orphans = 0;
+  // Their services may ask for the files at any time.
+  std::vector<InstanceId> accepted;
   const auto see = [&](const StartTask& task) {
     if (!catalog_.has_namespace(task.ns)) {
       ++orphans;
@@ -104,8 +101,8 @@ Status TaskDispatch::load(const View& view) {
     known.has_started = started_.contains(task.task);
     const auto* const handed_out = handed_out_.find(task.task);
     if (handed_out == nullptr) {
-      const bool is_due = !task.is_accepted || known.has_files;
-      if (is_due && !known.awaits_turn()) due_.push_back(task.task);
+      if (task.is_accepted && known.has_files) accepted.push_back(task.task);
+      if (!task.is_accepted && !known.awaits_turn()) due_.push_back(task.task);
     } else {
       known.sealed |= handed_out->second;
     }
@@ -123,6 +120,7 @@ Status TaskDispatch::load(const View& view) {
                  orphans);
   }
   std::reverse(due_.begin(), due_.end());
+  due_.insert(due_.end(), accepted.rbegin(), accepted.rend());
   return status;
 }
 
@@ -216,6 +214,8 @@ Result<bool> TaskDispatch::accept(Transaction& tx, const InstanceId& task) {
   note(task);
   found->second.is_accepted = true;
   row->is_accepted = true;
+  // A variable that made it sealed may have another value when the next process keeps its files.
+  row->sealed |= found->second.sealed;
   write_task(tx, *row);
   return true;
 }
@@ -397,6 +397,24 @@ std::optional<Duration> TaskDispatch::next_time() const {
   return std::min(deadline.value_or(look), look);
 }
 
+Task TaskDispatch::made(const StartTask& task, FilesOfTask files) const {
+  return {.id = task.task,
+          .ns = catalog_.name_of(task.ns),
+          .instance = task.by,
+          .state = task.state,
+          .function = task.function,
+          .attempt = task.attempt,
+          .call = call_of(task),
+          .target = target_of(task),
+          .input = task.input.text(),
+          .files = std::move(files.all),
+          .deadline = task.deadline,
+          .start_to_close = task.start_to_close,
+          .heartbeat = task.heartbeat,
+          .sealed = files.sealed,
+          .progress = task.progress};
+}
+
 void TaskDispatch::run(const StartTask& task, FilesOfTask files) {
   handed_out_.set(task.task, files.sealed);
   OpenTask& known = tasks_.find(task.task)->second;
@@ -406,21 +424,7 @@ void TaskDispatch::run(const StartTask& task, FilesOfTask files) {
   if (is_budgeted(task)) {
     budget_.hand_out(task.task, task.ns, task.input.text().size() + files.bytes);
   }
-  runner_.run({.id = task.task,
-               .ns = catalog_.name_of(task.ns),
-               .instance = task.by,
-               .state = task.state,
-               .function = task.function,
-               .attempt = task.attempt,
-               .call = call_of(task),
-               .target = target_of(task),
-               .input = task.input.text(),
-               .files = std::move(files.all),
-               .deadline = task.deadline,
-               .start_to_close = task.start_to_close,
-               .heartbeat = task.heartbeat,
-               .sealed = files.sealed,
-               .progress = task.progress});
+  runner_.run(made(task, std::move(files)));
   crash_point(CrashPoint::kHandedOut);
 }
 
@@ -443,7 +447,8 @@ Status TaskDispatch::hand_out_due(const View& view) {
   return done;
 }
 
-/// Adds the bytes of its files to `file_bytes`.
+/// Adds the bytes of its files to `file_bytes`. Of a task that its service has accepted in an
+/// earlier process, only the files are passed on.
 Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes) {
   const auto again = [&](const Error& error) -> Status {
     due_.push_front(id);
@@ -456,7 +461,7 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
   const auto deadline = present_deadline(view, **task);
   if (!deadline && !is_damaged_row(deadline.error())) return again(deadline.error());
   if (deadline) (*task)->deadline = *deadline;
-  if (!may_go_out(**task)) return {};
+  if (!(*task)->is_accepted && !may_go_out(**task)) return {};
   auto files = files_of(view, **task, read_variable_);
   if (!files && is_damaged_row(files.error())) return tl::unexpected(files.error());
   if (!files) return again(files.error());
@@ -464,7 +469,14 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64
   // What the function reports may contain the file, so the reports are sealed from here on. Nothing
   // of the file is in a row of the task, so no row has to change.
   files->sealed |= (*task)->sealed;
-  run(**task, *std::move(files));
+  if (!(*task)->is_accepted) {
+    run(**task, *std::move(files));
+  } else if (OpenTask* const known =
+                 tasks_.find(id) == nullptr ? nullptr : &tasks_.find(id)->second) {
+    known->sealed = files->sealed;
+    handed_out_.set(id, files->sealed);
+    runner_.keep_files(made(**task, *std::move(files)));
+  }
   return {};
 }
 

@@ -51,8 +51,7 @@ struct OpenTask {
   std::optional<Duration> handed_out_at;  ///< as Clock::elapsed(); reset by the first report
   bool has_started = false;               ///< a worker started it, as far as this process knows
   bool is_accepted = false;               ///< its service answers it by a callback
-  /// Its service gets files over HTTP, which do not survive the process.
-  bool has_files = false;
+  bool has_files = false;                 ///< its service gets files over HTTP
   std::optional<Duration> heartbeat_deadline;  ///< as Clock::elapsed(); nullopt: no deadline
   /// The schedule-to-start deadline for which the runner was asked whether a worker has the task.
   std::optional<TimePoint> looked_for;
@@ -113,8 +112,8 @@ class TaskDispatch {
   bool is_called_directly(const InstanceId& task) const;
 
   /// Stores that the service of the task has accepted it: the task is not handed out again, also
-  /// after a restart; except one with files, which is handed out after a restart. Returns whether
-  /// that is new. Errors: those of the store, also of damaged rows.
+  /// after a restart; of one with files, the files are. Returns whether that is new. Errors: those
+  /// of the store, also of damaged rows.
   Result<bool> accept(Transaction& tx, const InstanceId& task);
 
   /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
@@ -199,6 +198,7 @@ class TaskDispatch {
   void release_unsent();
   void forget_unsent(const InstanceId& task);
   /// `files`: with the sealing of the task, too.
+  Task made(const StartTask& task, FilesOfTask files) const;
   void run(const StartTask& task, FilesOfTask files);
   TaskTarget target_of(const StartTask& task) const;
   /// Whether the runner of the task keeps the input in memory until the task has ended. Tasks over

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
@@ -58,6 +59,15 @@ Result<FilesOfTask> files_of(const View& view, const StartTask& task, const Read
     if (*found) files.all.back().bytes = std::move((*found)->bytes);
   }
   return files;
+}
+
+bool has_served_files(const StartTask& task) {
+  return std::holds_alternative<NamedService>(task.runs) && !task.files.empty();
+}
+
+Result<bool> awaits_files(const View& view, const InstanceId& task) {
+  const std::optional<StartTask> found = TRY(read_task(view, task));
+  return found && found->is_accepted && has_served_files(*found);
 }
 
 }  // namespace millrace

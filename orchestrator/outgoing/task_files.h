@@ -31,4 +31,11 @@ using ReadVariable = std::function<Result<std::optional<Variable>>(const Variabl
 /// values are read at once. Errors: those of the store, also of damaged rows.
 Result<FilesOfTask> files_of(const View& view, const StartTask& task, const ReadVariable& read);
 
+/// Whether the service of the task gets files over HTTP.
+bool has_served_files(const StartTask& task);
+
+/// Whether a service has accepted the task, and uses its files until its callback. Errors: those of
+/// the store, also of damaged rows.
+Result<bool> awaits_files(const View& view, const InstanceId& task);
+
 }  // namespace millrace

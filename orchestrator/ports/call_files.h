@@ -1,6 +1,7 @@
 // CallFiles: the port to the files of calls of services that share no folder with millrace. A
 // service reads the files of its call, and writes those that become variables with its answer, over
-// HTTP under the key of the attempt. Any thread; the functions block on the disk.
+// HTTP under the key of the attempt. Any thread; the functions block on the disk. After a start,
+// all of them fail with `busy` for a call that its service has accepted, until its files are found.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,8 @@ inline constexpr size_t kMostFilesOfCall = size_t{64} << 20;
 
 /// The attempt has ended, or the key is that of another attempt.
 inline constexpr std::string_view kFilesRefused = "files.refused";
+/// The files that the service had written are gone, and it has not confirmed that by clear().
+inline constexpr std::string_view kFilesGone = "files.gone";
 /// The call has no file with this name.
 inline constexpr std::string_view kFilesNotFound = "files.not_found";
 /// A file with this name cannot become a variable.
@@ -78,7 +81,8 @@ class CallFiles {
   /// Collects the files of the call for an answer by a callback, after which the service can change
   /// nothing. `then` is called once, on any thread. `access` has the key in the URL of the
   /// callback; if it is not that of the delivery that has files here, the answer is passed on
-  /// without files. Errors, in `then`: `busy`, another answer is under way; `stopping`.
+  /// without files. Errors, in `then`: `busy`, another answer is under way, or the files are not
+  /// found yet after a start; kFilesGone, for a result; `stopping`.
   virtual void collect(const CallAccess& access, TaskEnded ended,
                        std::function<void(Result<CollectedAnswer>)> then) = 0;
 
@@ -90,9 +94,12 @@ class CallFiles {
                                                    std::string_view name) = 0;
   /// Opens a new file. `name`: `out/<scope>/` and the key of a variable, or a path that begins with
   /// a key: a folder becomes one variable. Errors kFilesRefused, kFilesName, kFilesTooLarge,
-  /// kFilesDisk.
+  /// kFilesDisk, kFilesGone.
   virtual Result<std::shared_ptr<FileSink>> write(const CallAccess& access, std::string_view name,
                                                   bool executable) = 0;
+  /// Removes all files that the service has written, so that it can write them again. Errors
+  /// kFilesRefused, kFilesDisk.
+  virtual Status clear(const CallAccess& access) = 0;
 };
 
 }  // namespace millrace

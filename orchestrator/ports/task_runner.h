@@ -30,6 +30,10 @@ class TaskRunner {
   /// TaskAccepted, unless the task is stopped or its deadline passes. A task that an earlier run()
   /// with the same id started may still be under way.
   virtual void run(Task task) = 0;
+  /// The service of the task has accepted it in an earlier process, and answers it by a callback:
+  /// it is not called again, and only its files are needed, until stop() or its callback. Reports
+  /// TaskEnded if they cannot be there.
+  virtual void keep_files(Task /*task*/) {}
   /// The result of the task is no longer needed: if the task has not started it is withdrawn, if it
   /// runs it is asked to end, and no further report is required. Unknown ids are ignored.
   virtual void stop(const InstanceId& task) = 0;

@@ -24,6 +24,7 @@ class FilesOfCall {
   HttpReply put(std::string_view name, std::string_view bytes) const {
     return ask("PUT", name, bytes);
   }
+  HttpReply remove(std::string_view name) const { return ask("DELETE", name, ""); }
   HttpReply list() const { return request(port_, "GET", path_, {{"Millrace-Key", key_}}); }
   /// Sends a part of a file, and no more; the connection stays open.
   std::unique_ptr<RawClient> put_half(std::string_view name) const {

@@ -68,12 +68,16 @@ states:
     service->subscribe("shop.paint");
     return service;
   }
+  static std::string header_of(const RawNatsClient::Message& request, std::string_view name) {
+    const size_t at = request.headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
+    return request.headers.substr(at, request.headers.find("\r\n", at) - at);
+  }
   static FilesOfCall files_of(const RawNatsClient::Message& request) {
-    const auto header = [&](std::string_view name) {
-      const size_t at = request.headers.find(fmt::format("\r\n{}: ", name)) + name.size() + 4;
-      return request.headers.substr(at, request.headers.find("\r\n", at) - at);
-    };
-    return {header("Millrace-Files"), header("Millrace-Key")};
+    return {header_of(request, "Millrace-Files"), header_of(request, "Millrace-Key")};
+  }
+
+  size_t accepted_calls() {
+    return millrace_.ask("GET", "/v1/ns/default/calls").json().at("items").size();
   }
 
   // 64 MiB, in variables of 4 MiB each.
@@ -246,23 +250,60 @@ TEST_F(ServiceFiles, AreWrittenUntilACallbackAnswersAnAcceptedCall) {
     const std::string url = task.header("Millrace-Callback");
     return millrace_.ask("POST", url.substr(url.find("/v1/")) + "/complete", "7");
   };
-  const HttpPeer::Request first = peer.requests(1)[0];
-  const FilesOfCall lost(first.header("Millrace-Files"), first.header("Millrace-Key"));
-  EXPECT_EQ(lost.put("out/workflow/copy", "1").status, 204);
-  millrace_.kill();
-  millrace_.start_ready();
-  const HttpPeer::Request second = peer.requests(2)[1];
-  EXPECT_EQ(second.header("Direktiv-ActionID"), first.header("Direktiv-ActionID"));
-  EXPECT_EQ(complete(first).code(), "callback.ended") << "its files are gone";
-  const FilesOfCall files(second.header("Millrace-Files"), second.header("Millrace-Key"));
+  const HttpPeer::Request task = peer.requests(1)[0];
+  const FilesOfCall files(task.header("Millrace-Files"), task.header("Millrace-Key"));
   EXPECT_EQ(files.get("notes/one").body, "hello");
+  EXPECT_EQ(files.put("out/workflow/before", "1").status, 204);
+  ASSERT_TRUE(eventually([&] { return accepted_calls() == 1; }));
   EXPECT_EQ(files.put("out/workflow/copy", "2").status, 204);
+  set_variable("text", "changed");
+  for (int restart = 0; restart < 2; ++restart) {
+    millrace_.kill();
+    millrace_.start_ready();
+    ASSERT_TRUE(eventually([&] { return files.get("notes/one").status != 503; }));
+    EXPECT_EQ(files.get("notes/one").body, "hello") << "as of the call";
+  }
+  EXPECT_EQ(files.put("out/workflow/after", "3").status, 204);
   EXPECT_EQ(variable("copy").status, 404);
-  EXPECT_EQ(complete(second).status, 200);
+  EXPECT_EQ(complete(task).status, 200);
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 7);
+  EXPECT_EQ(variable("before").body, "1");
   EXPECT_EQ(variable("copy").body, "2");
-  EXPECT_EQ(complete(second).status, 200) << "it repeats the answer";
+  EXPECT_EQ(variable("after").body, "3");
+  EXPECT_EQ(complete(task).status, 200) << "it repeats the answer";
   EXPECT_EQ(files.get("notes/one").code(), "files.refused");
+  EXPECT_EQ(peer.requests(1).size(), 1U) << "no restart calls the service again";
+}
+
+TEST_F(ServiceFiles, ThatAreLostAreWrittenAgainBeforeACallbackCompletesTheCall) {
+  const auto service = serve_nats();
+  apply(kNote);
+  const std::string id = start();
+  const auto request = service->next();
+  ASSERT_TRUE(request);
+  const FilesOfCall files = files_of(*request);
+  service->publish(request->reply, "Millrace-Answer: accepted\r\n", "", "");
+  service->flush();
+  ASSERT_TRUE(eventually([&] { return accepted_calls() == 1; }));
+  EXPECT_EQ(files.put("out/workflow/copy", "1").status, 204);
+  millrace_.kill();
+  std::filesystem::remove_all(millrace_.data() / "calls");
+  millrace_.start_ready();
+  ASSERT_TRUE(eventually([&] { return files.list().status != 503; }));
+  const auto complete = [&] {
+    const std::string url = header_of(*request, "Millrace-Callback");
+    return millrace_.ask("POST", url.substr(url.find("/v1/")) + "/complete", "7");
+  };
+  EXPECT_EQ(files.put("out/workflow/more", "2").code(), "files.gone");
+  EXPECT_EQ(complete().code(), "files.gone");
+  EXPECT_EQ(complete().status, 409);
+  EXPECT_EQ(files.remove("out").status, 204);
+  EXPECT_EQ(files.put("out/workflow/copy", "1").status, 204);
+  EXPECT_EQ(files.put("out/workflow/more", "2").status, 204);
+  EXPECT_EQ(complete().status, 200);
+  EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], 7);
+  EXPECT_EQ(variable("copy").body, "1");
+  EXPECT_EQ(variable("more").body, "2");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "orchestrator/outgoing/task_files.h"
 #include "orchestrator/service/callback_body.h"
 
 namespace millrace {
@@ -53,7 +54,11 @@ CallRun::CallRun(World& world, MakeService make_service, std::string yaml, Json 
       yaml_(std::move(yaml)),
       input_(std::move(input)),
       workflow_(load_right_workflow(yaml_)->id),
-      files_(folder_.path() / "calls"),
+      files_(folder_.path() / "calls",
+             [&world](const InstanceId& task) -> Result<bool> {
+               const Snapshot view = TRY(Snapshot::take(world.environment()));
+               return awaits_files(view, task);
+             }),
       data_(dump_json(input_)) {
   world_.must(CreateNamespace{.name = "default", .settings = settings_of_services()});
   world_.apply(yaml_);
@@ -175,6 +180,12 @@ bool CallRun::pass_on() {
     hand_out(handed_out[handed_out_]);
     any = true;
   }
+  const std::vector<Task>& kept = world_.functions.kept();
+  for (; kept_ < kept.size(); ++kept_) {
+    note("keeps the files of " + name_of(kept[kept_].id));
+    files_.keep_files(kept[kept_]);
+    any = true;
+  }
   const std::vector<InstanceId>& stopped = world_.functions.stopped();
   for (; stopped_ < stopped.size(); ++stopped_) {
     note("stops " + name_of(stopped[stopped_]));
@@ -202,8 +213,8 @@ void CallRun::die(Death death) {
   } else {
     world_.crash_after_commit();
   }
-  files_.restart();
   world_.recover();
+  files_.restart();
   service_ = make_service_(files_);
 }
 

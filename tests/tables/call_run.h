@@ -97,6 +97,7 @@ class CallRun {
   std::optional<InstanceId> id_;   ///< nullopt: it was not entered yet
   std::vector<InstanceId> tasks_;  ///< by number
   size_t handed_out_ = 0;          ///< how many hand-outs and stops the files have seen
+  size_t kept_ = 0;
   size_t stopped_ = 0;
   std::shared_ptr<std::optional<Result<Json>>> answer_;  ///< of the row; null: nothing has asked
   bool has_died_ = false;

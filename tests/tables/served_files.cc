@@ -53,7 +53,10 @@ class ServedFiles::Passed final : public TaskRunner, public TaskSink {
   std::map<InstanceId, size_t> reported_;  ///< how many of each task
 };
 
-ServedFiles::ServedFiles(std::filesystem::path folder) : folder_(std::move(folder)) { begin(); }
+ServedFiles::ServedFiles(std::filesystem::path folder, KeptFolders::AwaitsFiles awaits_files)
+    : folder_(std::move(folder)), awaits_files_(std::move(awaits_files)) {
+  begin();
+}
 
 ServedFiles::~ServedFiles() = default;
 
@@ -64,7 +67,8 @@ void ServedFiles::begin() {
           .folder = folder_,
           .sealed_folder = "/proc/millrace-calls",
           .urls = {.keys = keys_, .public_url = [] { return std::string("http://millrace.test"); }},
-          .process = fmt::format("p{}", ++processes_)},
+          .process = fmt::format("p{}", ++processes_),
+          .awaits_files = awaits_files_},
       *passed_, *passed_);
 }
 
@@ -87,6 +91,17 @@ void ServedFiles::run(Task task) {
   if (!passed.folder) return;
   open_.insert(id);
   deliveries_[id].push_back(passed.folder->key);
+}
+
+void ServedFiles::keep_files(Task task) {
+  const InstanceId id = task.id;
+  const size_t reported = passed_->reported(id);
+  calls_->keep_files(std::move(task));
+  const CallAccess access{.task = id, .key = key_of(id, 0)};
+  const bool is_done = eventually(
+      [&] { return calls_->list(access).has_value() || passed_->reported(id) > reported; });
+  CHECK(is_done, "the files were neither found nor missed");
+  if (passed_->reported(id) == reported) open_.insert(id);
 }
 
 void ServedFiles::stop(const InstanceId& task) {

@@ -23,13 +23,15 @@ inline constexpr std::string_view kSecretOfKeys = "secret";
 
 class ServedFiles final : public CallFiles {
  public:
-  explicit ServedFiles(std::filesystem::path folder);
+  /// `awaits_files`: see FileCallSettings.
+  ServedFiles(std::filesystem::path folder, KeptFolders::AwaitsFiles awaits_files);
   ~ServedFiles() override;
 
-  /// The process dies, and the next one begins: the files are gone.
+  /// The process dies, and the next one begins: the files are gone, except those of accepted calls.
   void restart();
 
   void run(Task task);
+  void keep_files(Task task);
   void stop(const InstanceId& task);
   void report(TaskReport report);
   /// The reports for the engine, in order, once.
@@ -51,6 +53,7 @@ class ServedFiles final : public CallFiles {
                                           bool executable) override {
     return calls_->write(access, name, executable);
   }
+  Status clear(const CallAccess& access) override { return calls_->clear(access); }
 
  private:
   class Passed;
@@ -58,6 +61,7 @@ class ServedFiles final : public CallFiles {
   void begin();
 
   const std::filesystem::path folder_;
+  const KeptFolders::AwaitsFiles awaits_files_;
   const AttemptKeys keys_{kSecretOfKeys};
   size_t processes_ = 0;
   std::unique_ptr<Passed> passed_;                             ///< what the FileCalls has passed on

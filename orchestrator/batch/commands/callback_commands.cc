@@ -107,9 +107,9 @@ Result<Json> run_command(const CommandContext& context, const AnswerTask& comman
   if (ends && open != nullptr && open->ns == ns && open->has_files && !command.has_files &&
       !is_of_operator) {
     return fail("callback.ended",
-                "this delivery of the task has ended: its files are gone, because millrace has "
-                "restarted, and it sends the task again under the same action id with another URL "
-                "and key; nothing was changed");
+                "this delivery of the task has ended before millrace stored that its service has "
+                "accepted it, so millrace has sent the task again under the same action id with "
+                "another URL and key; nothing was changed");
   }
   const bool is_taken = TRY(context.tasks.answer(context.now, ns, command));
   if (!is_taken) return answer_again(context, ns, command);

@@ -24,8 +24,18 @@ class FileCallAnswersTest : public FileCallsTest {
   CallAccess accept(const Task& task) {
     const CallAccess access = begin(task);
     calls().report({.task = task.id, .what = TaskAccepted{}}, {});
-    EXPECT_EQ(reports_.count<TaskAccepted>(task.id), 1U);
+    EXPECT_TRUE(eventually([&] { return reports_.count<TaskAccepted>(task.id) == 1; }));
     return access;
+  }
+
+  /// Lets this process keep the files of a task that its service has accepted.
+  void keep(const Task& task) {
+    calls().keep_files(task);
+    const CallAccess access{.task = task.id, .key = AttemptKeys("secret").key_of(task.id, "none")};
+    EXPECT_TRUE(eventually([&] {
+      const Result<Json> list = calls().list(access);
+      return list || list.error().code != "busy";
+    }));
   }
 
   /// The answer with the files of the call, once they are collected.
@@ -58,8 +68,7 @@ TEST_F(FileCallAnswersTest, HaveTheVariablesOfTheFilesThatWereWrittenBefore) {
   EXPECT_EQ(code_of(put(access, "out/workflow/late", "1")), kFilesRefused);
   EXPECT_EQ(collected(access, {.result = "2"}).error().code, "busy");
   answer->settle(true);
-  EXPECT_TRUE(eventually([&] { return is_empty(); }));
-  EXPECT_EQ(calls().counts().accepted, 0U);
+  EXPECT_TRUE(eventually([&] { return is_empty() && calls().counts().accepted == 0; }));
   EXPECT_EQ(reports_.count<TaskEnded>(access.task), 0U) << "the callback has ended the task";
 }
 
@@ -147,6 +156,120 @@ TEST_F(FileCallAnswersTest, AreRefusedWhenTheProcessEnds) {
   const CallAccess access = accept(note_task());
   calls().end();
   EXPECT_EQ(collected(access, {.result = "1"}).error().code, "stopping");
+}
+
+TEST_F(FileCallAnswersTest, HaveTheFilesThatWereWrittenInAnEarlierProcess) {
+  const Task task = note_task();
+  const CallAccess access = begin(task);
+  EXPECT_TRUE(put(access, "out/workflow/before", "1"));
+  calls().report({.task = task.id, .what = TaskAccepted{}}, {});
+  EXPECT_TRUE(eventually([&] { return reports_.count<TaskAccepted>(task.id) == 1; }));
+  EXPECT_TRUE(put(access, "out/workflow/tree/run", "2", true));
+  const std::shared_ptr<FileSink> half = *calls().write(access, "out/workflow/half", false);
+  EXPECT_TRUE(half->write("3"));
+  restart({task.id});
+  EXPECT_EQ(get(access, "note").error().code, "busy");
+  EXPECT_EQ(collected(access, {.result = "1"}).error().code, "busy");
+  keep(task_with({{"note", FileType::kPlain, "changed"}}));
+  EXPECT_EQ(*get(access, "note"), "hello") << "as of the call";
+  EXPECT_TRUE(put(access, "out/instance/after", "4"));
+  EXPECT_EQ(calls().counts().accepted, 1U);
+  restart({task.id});
+  keep(task);
+  const Result<CollectedAnswer> answer = collected(access, {.result = "{}"});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_TRUE(answer->has_files);
+  ASSERT_EQ(answer->ended.variables.size(), 3U);
+  EXPECT_EQ(in_words_of(answer->ended.variables)[0], "instance/after=4");
+  EXPECT_EQ(in_words_of(answer->ended.variables)[1], "workflow/before=1");
+  EXPECT_EQ(answer->ended.variables[2].key, "tree");
+  answer->settle(true);
+  EXPECT_TRUE(eventually([&] { return is_empty(); }));
+  EXPECT_EQ(runner_.tasks().size(), 1U) << "the service is called once";
+}
+
+TEST_F(FileCallAnswersTest, CountWhatWasWrittenInAnEarlierProcess) {
+  const Task task = note_task();
+  const CallAccess access = accept(task);
+  EXPECT_TRUE(put(access, "out/workflow/tree/large", std::string(kMaxFilesBytes - 2, 'x')));
+  restart({task.id});
+  keep(task);
+  EXPECT_EQ(code_of(put(access, "out/workflow/more", "123")), kFilesTooLarge);
+  EXPECT_TRUE(calls().clear(access));
+  EXPECT_TRUE(put(access, "out/workflow/more", "123"));
+  EXPECT_THAT(in_words_of(collected(access, {.result = "1"})->ended.variables),
+              ElementsAre("workflow/more=123"));
+}
+
+TEST_F(FileCallAnswersTest, NeedTheConfirmationOfTheServiceIfItsFilesAreGone) {
+  const Task task = note_task();
+  const CallAccess access = accept(task);
+  EXPECT_TRUE(put(access, "out/workflow/before", "1"));
+  calls_.reset();
+  std::filesystem::remove_all(folder());
+  restart({task.id});
+  keep(task_with({{"note", FileType::kPlain, "changed"}}));
+  for (int process = 0; process < 2; ++process) {
+    EXPECT_EQ(*get(access, "note"), "changed") << "as of now";
+    EXPECT_EQ(code_of(put(access, "out/workflow/after", "2")), kFilesGone);
+    EXPECT_EQ(collected(access, {.result = "1"}).error().code, kFilesGone);
+    restart({task.id});
+    keep(task);
+  }
+  const Result<CollectedAnswer> failed =
+      collected(access, {.result = tl::unexpected(Error{"broken", "no ink"})});
+  ASSERT_TRUE(failed) << "the service may fail the call without its files";
+  EXPECT_TRUE(failed->has_files);
+  EXPECT_THAT(failed->ended.variables, IsEmpty());
+  failed->settle(false);
+  EXPECT_TRUE(calls().clear(access));
+  EXPECT_TRUE(put(access, "out/workflow/after", "2"));
+  restart({task.id});
+  keep(task);
+  EXPECT_TRUE(put(access, "out/workflow/more", "3")) << "the confirmation is kept";
+  EXPECT_THAT(in_words_of(collected(access, {.result = "1"})->ended.variables),
+              ElementsAre("workflow/after=2", "workflow/more=3"));
+}
+
+TEST_F(FileCallAnswersTest, HaveNoFilesThatANodeKeptBeforeAnotherOneHadTheCall) {
+  epoch_ = 3;
+  const Task task = note_task();
+  const CallAccess access = accept(task);
+  EXPECT_TRUE(put(access, "out/workflow/before", "1"));
+  epoch_ = 4;  // the same node again, and no other in between
+  restart({task.id});
+  keep(task);
+  EXPECT_TRUE(put(access, "out/workflow/after", "2"));
+  epoch_ = 6;
+  restart({task.id});
+  keep(task);
+  EXPECT_EQ(collected(access, {.result = "1"}).error().code, kFilesGone);
+}
+
+TEST_F(FileCallAnswersTest, LeaveNothingForAProcessThatDoesNotAwaitThem) {
+  const Task task = note_task();
+  const CallAccess access = accept(task);
+  restart({});
+  EXPECT_TRUE(eventually([&] { return is_empty(); }));
+  EXPECT_EQ(get(access, "note").error().code, kFilesRefused);
+}
+
+TEST_F(FileCallAnswersTest, EndWithAStopInALaterProcess) {
+  const Task task = note_task();
+  const CallAccess access = accept(task);
+  restart({task.id});
+  keep(task);
+  calls().stop(task.id);
+  EXPECT_TRUE(eventually([&] { return is_empty() && calls().counts().accepted == 0; }));
+  EXPECT_THAT(runner_.stopped(), IsEmpty()) << "no runner of this process has the task";
+}
+
+TEST_F(FileCallAnswersTest, FailTheCallIfItsFilesCannotBeLaidOutAgain) {
+  const Task task = task_with({{"note", FileType::kBase64, "%"}});
+  restart({task.id});
+  calls().keep_files(task);
+  EXPECT_EQ(reports_.end_of(task.id).result.error().code, kFunctionFiles);
+  EXPECT_EQ(calls().counts().accepted, 0U);
 }
 
 }  // namespace

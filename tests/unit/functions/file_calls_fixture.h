@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,12 +58,25 @@ class FileCallsTest : public testing::Test {
               .sealed_folder = "/proc/millrace-calls",
               .urls = {.keys = AttemptKeys("secret"),
                        .public_url = [] { return std::string("http://millrace:8780"); }},
-              .process = "p1",
+              .process = fmt::format("p{}", process_),
+              .awaits_files = [awaited = awaited_](const InstanceId& task) -> Result<bool> {
+                return awaited.contains(task);
+              },
+              .epoch = epoch_,
               .places = places_,
               .accepted_places = accepted_places_},
           runner_, reports_);
     }
     return *calls_;
+  }
+
+  /// The process ends, and the next one begins. `awaited`: the tasks of which the store says that
+  /// their services have accepted them.
+  void restart(std::set<InstanceId> awaited) {
+    calls_.reset();
+    ++process_;
+    awaited_ = std::move(awaited);
+    calls();
   }
 
   std::filesystem::path folder() const { return folder_.path() / "calls"; }
@@ -122,6 +136,9 @@ class FileCallsTest : public testing::Test {
   bool is_empty() const { return std::filesystem::is_empty(folder()); }
 
   size_t places_ = 32;
+  size_t process_ = 1;
+  uint64_t epoch_ = 0;
+  std::set<InstanceId> awaited_;
   size_t accepted_places_ = 8;
   const Folder folder_;
   KeptTasks runner_;

@@ -49,6 +49,13 @@ class FakeCallFiles final : public CallFiles {
     return std::make_shared<Sink>(*this, std::string(name) + (executable ? "*" : ""));
   }
 
+  Status clear(const CallAccess& access) override {
+    TRY(check(access));
+    const std::lock_guard lock(mutex_);
+    files_.clear();
+    return {};
+  }
+
   void keep(const std::string& name, std::string bytes) {
     const std::lock_guard lock(mutex_);
     files_[name] = std::move(bytes);

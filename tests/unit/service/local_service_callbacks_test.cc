@@ -34,6 +34,7 @@ class FilesOfOneCall final : public CallFiles {
                                           bool /*executable*/) override {
     return fail("test", "no file");
   }
+  Status clear(const CallAccess& /*access*/) override { return fail("test", "no files"); }
 
   std::optional<Error> refusal;
   std::optional<Error> wrong;

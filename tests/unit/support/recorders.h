@@ -18,6 +18,7 @@ namespace millrace {
 class RecordingRunner final : public TaskRunner {
  public:
   void run(Task task) override { ran.push_back(std::move(task)); }
+  void keep_files(Task task) override { kept.push_back(std::move(task)); }
   void stop(const InstanceId& task) override { stopped.push_back(task); }
   bool check_started(const InstanceId& task) override {
     looked_for.push_back(task);
@@ -44,6 +45,7 @@ class RecordingRunner final : public TaskRunner {
   std::map<InstanceId, Duration> silences;               ///< the results of silence()
   std::map<std::string, uint64_t, std::less<>> waiting;  ///< the results of waiting_bytes()
   std::vector<Task> ran;
+  std::vector<Task> kept;
   std::vector<InstanceId> stopped;
   std::vector<InstanceId> looked_for;
 };

@@ -136,7 +136,7 @@ TEST(CallbackCommands, OfACallWithFilesAreRefusedWithoutThemUnlessAnOperatorSend
     if (!is_of_operator) {
       const Error refused = rig.refusal(answer);
       EXPECT_EQ(refused.code, "callback.ended");
-      EXPECT_THAT(refused.message, testing::HasSubstr("its files are gone"));
+      EXPECT_THAT(refused.message, testing::HasSubstr("sent the task again"));
       answer.has_files = true;
     }
     EXPECT_EQ(rig.must(answer), (Json{{"accepted", true}}));
