@@ -6,6 +6,7 @@
 #include <archive_entry.h>
 #include <fmt/format.h>
 
+#include "functions/files.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -187,7 +188,7 @@ Result<std::string> ArchiveWriter::finish() {
 }
 
 tl::unexpected<Error> ArchiveWriter::too_large() const {
-  return bad(fmt::format("its archive is larger than {} bytes", most_));
+  return bad(fmt::format("its archive is larger than {} bytes; {}", most_, limit_of_variable()));
 }
 
 }  // namespace millrace

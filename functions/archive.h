@@ -49,7 +49,7 @@ class ArchiveReader {
   uint64_t done_ = 0;  ///< the bytes of the current entry that were read
 };
 
-/// Creates a tar.gz whose bytes depend only on the added entries.
+/// Creates a tar.gz for a variable, whose bytes depend only on the added entries.
 class ArchiveWriter {
  public:
   /// The archive may have at most `most` bytes.

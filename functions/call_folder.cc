@@ -73,6 +73,11 @@ Status check_out_name(std::string_view name) {
       fmt::format("behind the scope comes the key of the variable: {}", kVariableKeyRule));
 }
 
+/// Whether the file becomes a variable of its own, and not a part of one.
+bool is_whole_variable(std::string_view name) {
+  return std::count(name.begin(), name.end(), '/') == 2;
+}
+
 /// Whether the name is that of a file that the call was given, and not of one below `out/`.
 bool is_given_name(std::string_view name) {
   return check_file_name(name) && take_component(name) != kOutFolder;
@@ -151,6 +156,7 @@ class CallFileSink final : public FileSink {
   CallFileSink(std::shared_ptr<CallFolder> folder, std::string name, fs::path part, Descriptor file)
       : folder_(std::move(folder)),
         name_(std::move(name)),
+        most_(is_whole_variable(name_) ? kMaxVariableBytes : kMaxFilesBytes),
         part_(std::move(part)),
         file_(std::move(file)) {}
   CallFileSink(const CallFileSink&) = delete;
@@ -163,6 +169,10 @@ class CallFileSink final : public FileSink {
   }
 
   Status write(std::string_view bytes) override {
+    if (bytes.size() > most_ - size_) {
+      return fail(std::string(kFilesTooLarge), fmt::format("the file has more than {} MiB; {}",
+                                                           most_ >> 20, limit_of_variable()));
+    }
     TRY(folder_->take_bytes(bytes.size()));
     size_ += bytes.size();
     const int error = write_all(file_.fd(), bytes);
@@ -182,6 +192,7 @@ class CallFileSink final : public FileSink {
  private:
   const std::shared_ptr<CallFolder> folder_;
   const std::string name_;
+  const uint64_t most_;  ///< the bytes that the file may have
   const fs::path part_;
   Descriptor file_;
   uint64_t size_ = 0;

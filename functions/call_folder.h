@@ -62,9 +62,9 @@ class CallFolder : public std::enable_shared_from_this<CallFolder> {
   Result<Json> list(std::string_view url) const;
   /// Opens a file that the call was given. Error kFilesNotFound.
   Result<std::shared_ptr<FileSource>> read(std::string_view name) const;
-  /// Opens a new file `out/<scope>/…`; all that are complete or under way have at most
-  /// kMaxFilesBytes and kMaxFilesEntries. Errors kFilesName, kFilesTooLarge, kFilesDisk,
-  /// kFilesGone.
+  /// Opens a new file `out/<scope>/…`; one that becomes a variable of its own has at most
+  /// kMaxVariableBytes, and all that are complete or under way kMaxFilesBytes and kMaxFilesEntries.
+  /// Errors kFilesName, kFilesTooLarge, kFilesDisk, kFilesGone.
   Result<std::shared_ptr<FileSink>> write(std::string_view name, bool is_executable);
   /// Removes all complete files in `out/`. Error kFilesDisk.
   Status clear();

@@ -123,7 +123,7 @@ class FileCalls final : public TaskRunner, public TaskSink, public CallFiles {
   void settle(const CallPtr& call, bool has_ended);
   bool take_acceptance(const CallPtr& call);
   CallPtr call_of(const CallAccess& access) const;
-  bool has_folder(const InstanceId& task) const;
+  bool has_no_folder(const CallAccess& access) const;
   void forget(const CallPtr& call);
   bool is_awaited(const InstanceId& task) const;
   std::string next_delivery();

@@ -30,13 +30,12 @@ Error process_ends() { return {"stopping", "millrace is stopping; try again"}; }
 
 void FileCalls::collect(const CallAccess& access, TaskEnded ended,
                         std::function<void(Result<CollectedAnswer>)> then) {
-  // The callbacks of each attempt come here, so only those without a folder ask the store.
   std::optional<Error> refusal;
-  bool is_unknown = false;
+  bool is_missing = false;
   {
     const std::lock_guard lock(mutex_);
     CallPtr call = call_of(access);
-    is_unknown = call == nullptr && !has_folder(access.task);
+    is_missing = call == nullptr && has_no_folder(access);
     // The engine knows that the task has ended, and whether this answer repeats the first one.
     if (call != nullptr && call->stage == Call::Stage::kEnding && call->is_stopped) call = nullptr;
     if (call != nullptr && is_ending_) {
@@ -53,7 +52,7 @@ void FileCalls::collect(const CallAccess& access, TaskEnded ended,
       return;
     }
   }
-  if (is_unknown && is_awaited(access.task)) refusal = not_found_yet();
+  if (is_missing && is_awaited(access.task)) refusal = not_found_yet();
   if (refusal) return then(tl::unexpected(*std::move(refusal)));
   then(CollectedAnswer{.ended = std::move(ended)});
 }
@@ -112,13 +111,13 @@ Result<std::shared_ptr<FileSink>> FileCalls::write(const CallAccess& access, std
 Result<std::shared_ptr<CallFolder>> FileCalls::folder_for(const CallAccess& access) const {
   const std::string_view key = AttemptKeys::key_of_attempt(access.key);
   if (!settings_.urls.keys.is_key_of(access.task, key)) return tl::unexpected(no_call_files());
-  bool is_unknown = false;
+  bool is_missing = false;
   {
     const std::lock_guard lock(mutex_);
     if (const CallPtr call = call_of(access)) return call->folder;
-    is_unknown = !has_folder(access.task);
+    is_missing = has_no_folder(access);
   }
-  return tl::unexpected(is_unknown && is_awaited(access.task) ? not_found_yet() : no_call_files());
+  return tl::unexpected(is_missing && is_awaited(access.task) ? not_found_yet() : no_call_files());
 }
 
 Status FileCalls::clear(const CallAccess& access) {
@@ -126,10 +125,12 @@ Status FileCalls::clear(const CallAccess& access) {
   return folder->clear();
 }
 
-/// Whether the call has a folder here, which another key may open. The caller holds the lock.
-bool FileCalls::has_folder(const InstanceId& task) const {
-  const auto found = calls_.find(task);
-  return found != calls_.end() && found->second->folder;
+/// Whether the key is that of a call with files that has no folder here, at least not yet. The
+/// caller holds the lock.
+bool FileCalls::has_no_folder(const CallAccess& access) const {
+  if (AttemptKeys::key_of_attempt(access.key) == access.key) return false;  // it has no files
+  const auto found = calls_.find(access.task);
+  return found == calls_.end() || !found->second->folder;
 }
 
 /// Whether the files of the task are needed until its callback, also if an earlier process had

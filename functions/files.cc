@@ -310,6 +310,10 @@ Result<std::vector<std::string>> names_in(const Descriptor& folder, Allowance& l
   return names;
 }
 
+tl::unexpected<Error> larger_than_a_variable() {
+  return bad("the file is too large for a variable; " + limit_of_variable());
+}
+
 /// The first `most` bytes of a file.
 Result<std::string> read_head(const FolderEntry& entry, uint64_t most) {
   Result<std::string> bytes = read_at_most(entry.file, most);
@@ -353,7 +357,8 @@ Result<Variable> variable_of(const FolderEntry& entry, Allowance& left) {
     std::string packed = TRY(archive.finish());
     return Variable{.content_type = "application/gzip", .bytes = std::move(packed)};
   }
-  std::string bytes = TRY(read_file(entry, kMaxVariableBytes));
+  std::string bytes = TRY(read_head(entry, kMaxVariableBytes + 1));
+  if (bytes.size() > kMaxVariableBytes) return larger_than_a_variable();
   TRY(left.take_bytes(bytes.size()));
   std::string type = content_type_of_file(bytes);
   return Variable{.content_type = std::move(type), .bytes = std::move(bytes)};
@@ -380,6 +385,14 @@ Result<std::optional<Descriptor>> open_if_there(int parent, std::string_view nam
 }
 
 }  // namespace
+
+std::string limit_of_variable() {
+  return fmt::format(
+      "a variable has at most {} MiB: write several files, each of which becomes a variable; or a "
+      "folder, which is packed into one `tar.gz`; or store the file elsewhere, and answer with its "
+      "address",
+      kMaxVariableBytes >> 20);
+}
 
 Status check_file_name(std::string_view name) {
   if (name.empty()) return bad("the name is empty");

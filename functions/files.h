@@ -28,6 +28,9 @@ inline constexpr size_t kMaxFileVariables = 1'000;
 inline constexpr size_t kMaxFileName = 1'024;
 inline constexpr size_t kMaxFileDepth = 32;
 
+/// What a variable has at most, and what to do with a larger file; for errors.
+std::string limit_of_variable();
+
 /// Whether a file in the folder of a task may have the name `name`. A name is relative: components
 /// with one `/` between them, each of 1 to 255 bytes of UTF-8 without control characters and
 /// backslashes, none of them `.` or `..`; at most kMaxFileName bytes and kMaxFileDepth components.

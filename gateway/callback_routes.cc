@@ -33,8 +33,7 @@ Route callback_route(Service& service, const std::string& verb) {
   return {.method = "POST",
           .path = "/v1/ns/{ns}/callbacks/{callback}/" + verb,
           .answer = "CallbackAccepted",
-          .errors = {"broker.", "callback.refused", "callback.ended", "files.gone",
-                     "namespace.not_found"},
+          .errors = {"broker.", "callback.refused", "callback.ended", "namespace.not_found"},
           .open = true,
           .handler = [&service, verb](const auto& exchange) {
             return answer_task(service, verb, exchange);
@@ -44,7 +43,9 @@ Route callback_route(Service& service, const std::string& verb) {
 }  // namespace
 
 void add_callback_routes(Router& router, Service& service) {
-  Route complete = taking_result(callback_route(service, "complete"));
+  Route complete = callback_route(service, "complete");
+  complete.errors.emplace_back("files.gone");
+  complete = taking_result(std::move(complete));
   complete.operation = "completeTask";
   complete.summary = "Answers a task that a service has accepted, with its result.";
   router.add(std::move(complete));

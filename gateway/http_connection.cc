@@ -74,10 +74,12 @@ Error no_bytes_left() {
   return busy("the bodies and answers of all requests use all of their memory");
 }
 
-Response too_large(size_t limit) {
-  return problem(Error{"request.body_too_large",
-                       limit == 0 ? std::string("this request must not have a body")
-                                  : fmt::format("the body is larger than {} bytes", limit)});
+Response too_large(const Route& route) {
+  std::string message = route.max_body == 0
+                            ? std::string("this request must not have a body")
+                            : fmt::format("the body is larger than {} bytes", route.max_body);
+  if (!route.larger_bodies.empty()) message += "; " + route.larger_bodies;
+  return problem(Error{"request.body_too_large", std::move(message)});
 }
 
 }  // namespace
@@ -172,7 +174,7 @@ void HttpConnection::on_header(ErrorCode error) {
   request_.client = client_;
 
   const auto length = parser_->content_length();
-  if (length && *length > route_->max_body) return write(too_large(route_->max_body));
+  if (length && *length > route_->max_body) return write(too_large(*route_));
   if (route_->receive) return begin_receive();
   if (complete) return dispatch();
   accept_body();
@@ -237,7 +239,7 @@ void HttpConnection::refuse_broken(ErrorCode error) {
                                                        host_.options().transport.header_bytes)}));
   }
   if (error == http::error::body_limit) {
-    return write(too_large(route_->max_body));
+    return write(too_large(*route_));
   }
   const bool malformed =
       error.category() == http::make_error_code(http::error::bad_method).category();

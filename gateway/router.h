@@ -64,7 +64,8 @@ struct Route {
   /// The codes of errors that the route answers besides those of any route (openapi.h). An entry
   /// that ends with `.` stands for all codes of the error table with this prefix.
   std::vector<std::string> errors;
-  size_t max_body = 0;  ///< the largest body, in bytes
+  size_t max_body = 0;        ///< the largest body, in bytes
+  std::string larger_bodies;  ///< what to do with a larger one, for its error; may be empty
   Lane lane = Lane::kByMethod;
   bool open = false;             ///< the route needs no token
   bool takes_any_query = false;  ///< the handler gets all parameters, whatever their names are

@@ -131,6 +131,10 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
          .answer = "VariableStored",
          .errors = errors({"request.content_type", "millrace.quota."}),
          .max_body = limits.variable_bytes,
+         .larger_bodies =
+             fmt::format("a variable has at most {} MiB: divide the value among several "
+                         "variables, or store it elsewhere and set its address",
+                         limits.variable_bytes >> 20),
          .handler = [&service](const auto& exchange) { return put_variable(service, exchange); }});
     router.add({.method = "DELETE",
                 .path = one,

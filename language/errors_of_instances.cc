@@ -65,7 +65,7 @@ constexpr ErrorEntry kInstanceErrors[] = {
     {"millrace.event.tooLarge", 0, "A generated event exceeds the size limit.",
      "Send less data, for example a reference to it."},
     {"millrace.function.files", 0, "A file of the function could not be provided or read back.",
-     "Look at the message; check the variables and the disk."},
+     "Look at the message; check the variables and the disk. Of what is too large, write less."},
     {"millrace.function.refused", 0,
      "The server, or NATS, does not permit calls of services on that NATS subject.",
      "Allow the subject as the message says, or use another subject."},

@@ -158,7 +158,9 @@ constexpr ErrorEntry kRequestErrors[] = {
      "The key does not open the files of the call: the attempt has ended, or it has another key.",
      "Send the header `Millrace-Key` of the attempt, and its files before its answer."},
     {"files.too_large", 413, "The service has written too many files, or too large ones.",
-     "Write at most 64 MiB and 10 000 files and folders."},
+     "A file that becomes a variable has at most 4 MiB, and all of a call have 64 MiB and 10 000 "
+     "files "
+     "and folders; write several files, or a folder, which is packed."},
     {"function.not_found", 404,
      "Neither the settings of the namespace nor the newest revision of a workflow names the "
      "service.",

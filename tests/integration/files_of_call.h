@@ -20,6 +20,9 @@ class FilesOfCall {
   FilesOfCall(const std::string& url, std::string key)
       : port_(port_of(url)), path_(url.substr(url.find("/v1/"))), key_(std::move(key)) {}
 
+  /// The next process of the server listens on this port.
+  void move_to(uint16_t port) { port_ = port; }
+
   HttpReply get(std::string_view name) const { return ask("GET", name, ""); }
   HttpReply put(std::string_view name, std::string_view bytes) const {
     return ask("PUT", name, bytes);
@@ -46,7 +49,7 @@ class FilesOfCall {
                    body);
   }
 
-  const uint16_t port_;
+  uint16_t port_;
   const std::string path_;
   const std::string key_;
 };

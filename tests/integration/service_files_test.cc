@@ -202,6 +202,26 @@ TEST_F(ServiceFiles, Carry64MiBToTheServiceAndBackToVariables) {
   expect_large_copies();
 }
 
+TEST_F(ServiceFiles, OfMoreThan4MiBAreRefusedAndBecomeSeveralVariablesOrAFolder) {
+  const std::string large = large_bytes(0) + large_bytes(1);
+  const auto peer = serve([&](const FilesOfCall& files, HttpPeer::Connection&) {
+    const HttpReply refused = files.put("out/workflow/large", large);
+    EXPECT_EQ(refused.code(), "files.too_large");
+    EXPECT_EQ(refused.status, 413);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(files.put(fmt::format("out/workflow/part-{}", i), large_bytes(i)).status, 204);
+    }
+    EXPECT_EQ(files.put("out/workflow/packed/large", large).status, 204);
+    return true;
+  });
+  apply(kNote);
+  millrace_.instance_once(start(), "complete");
+  EXPECT_EQ(variable("large").status, 404);
+  EXPECT_TRUE(variable("part-0").body + variable("part-1").body == large);
+  EXPECT_EQ(variable("packed").header("Content-Type"), "application/gzip");
+  EXPECT_LT(variable("packed").body.size(), large_bytes(0).size());
+}
+
 TEST_F(ServiceFiles, AreReadAndWrittenByANatsServiceToo) {
   const auto service = serve_nats();
   apply(kNote);
@@ -251,7 +271,7 @@ TEST_F(ServiceFiles, AreWrittenUntilACallbackAnswersAnAcceptedCall) {
     return millrace_.ask("POST", url.substr(url.find("/v1/")) + "/complete", "7");
   };
   const HttpPeer::Request task = peer.requests(1)[0];
-  const FilesOfCall files(task.header("Millrace-Files"), task.header("Millrace-Key"));
+  FilesOfCall files(task.header("Millrace-Files"), task.header("Millrace-Key"));
   EXPECT_EQ(files.get("notes/one").body, "hello");
   EXPECT_EQ(files.put("out/workflow/before", "1").status, 204);
   ASSERT_TRUE(eventually([&] { return accepted_calls() == 1; }));
@@ -260,6 +280,7 @@ TEST_F(ServiceFiles, AreWrittenUntilACallbackAnswersAnAcceptedCall) {
   for (int restart = 0; restart < 2; ++restart) {
     millrace_.kill();
     millrace_.start_ready();
+    files.move_to(millrace_.port());
     ASSERT_TRUE(eventually([&] { return files.get("notes/one").status != 503; }));
     EXPECT_EQ(files.get("notes/one").body, "hello") << "as of the call";
   }
@@ -281,7 +302,7 @@ TEST_F(ServiceFiles, ThatAreLostAreWrittenAgainBeforeACallbackCompletesTheCall) 
   const std::string id = start();
   const auto request = service->next();
   ASSERT_TRUE(request);
-  const FilesOfCall files = files_of(*request);
+  FilesOfCall files = files_of(*request);
   service->publish(request->reply, "Millrace-Answer: accepted\r\n", "", "");
   service->flush();
   ASSERT_TRUE(eventually([&] { return accepted_calls() == 1; }));
@@ -289,6 +310,7 @@ TEST_F(ServiceFiles, ThatAreLostAreWrittenAgainBeforeACallbackCompletesTheCall) 
   millrace_.kill();
   std::filesystem::remove_all(millrace_.data() / "calls");
   millrace_.start_ready();
+  files.move_to(millrace_.port());
   ASSERT_TRUE(eventually([&] { return files.list().status != 503; }));
   const auto complete = [&] {
     const std::string url = header_of(*request, "Millrace-Callback");

@@ -44,7 +44,9 @@ TEST_F(TaskQueueTest, ReportsThatAServiceHasAcceptedATaskThatHasACallback) {
   const std::string accepted = "Millrace-Answer: accepted\r\n";
   EXPECT_EQ(answer_to(service_task(1), url, accepted), "accepted");
   EXPECT_EQ(answer_to(service_task(2), "", accepted), "body") << "it cannot answer later";
-  EXPECT_EQ(answer_to(service_task(3), url, "Millrace-Answer: soon\r\n"), "body");
+  EXPECT_EQ(answer_to(service_task(3), url, "Millrace-Answer: soon\r\n"),
+            "!millrace.function.status: the header Millrace-Answer of the answer is \"soon\"; "
+            "expected: \"accepted\"");
   EXPECT_EQ(answer_to(service_task(4), url, accepted + "Direktiv-ErrorCode: card.declined\r\n"),
             "!card.declined: ");
   EXPECT_EQ(answer_to(service_task(5), url, "X-Empty:\r\n" + accepted), "accepted");

@@ -87,7 +87,7 @@ TEST_F(FileCallAnswersTest, LetTheServiceGoOnIfTheyWereNotStored) {
 
 TEST_F(FileCallAnswersTest, SayWhyAFileCannotBecomeAVariable) {
   const CallAccess access = accept(note_task());
-  EXPECT_TRUE(put(access, "out/instance/large", std::string(kMaxVariableBytes + 1, 'x')));
+  EXPECT_TRUE(put(access, "out/instance/large/noise", noise()));
   const Result<CollectedAnswer> answer = collected(access, {.result = "{}"});
   ASSERT_TRUE(answer->wrong_files);
   EXPECT_EQ(answer->wrong_files->code, kFunctionFiles);

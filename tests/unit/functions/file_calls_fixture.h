@@ -122,6 +122,14 @@ class FileCallsTest : public testing::Test {
     return reports_.end_of(task.id);
   }
 
+  /// Bytes that cannot be packed into a variable.
+  static std::string noise() {
+    std::string bytes(kMaxVariableBytes + 100'000, '\0');
+    uint32_t state = 1;
+    for (char& byte : bytes) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    return bytes;
+  }
+
   static std::string code_of(const Status& status) { return status ? "" : status.error().code; }
 
   /// `scope/key=bytes` of each variable.

@@ -164,7 +164,7 @@ TEST_F(FileCallsTest, SetsNoVariableIfAFileCannotBecomeOne) {
   const Task task = task_with({{"note", FileType::kPlain, "hello"}});
   const CallAccess access = begin(task);
   EXPECT_TRUE(put(access, "out/instance/small", "1"));
-  EXPECT_TRUE(put(access, "out/instance/large", std::string(kMaxVariableBytes + 1, 'x')));
+  EXPECT_TRUE(put(access, "out/instance/large/noise", noise()));
   const TaskEnded ended = end(task, "{}");
   EXPECT_EQ(ended.result.error().code, kFunctionFiles);
   EXPECT_THAT(ended.result.error().message, HasSubstr("out/instance/\"large\""));
@@ -224,6 +224,20 @@ TEST_F(FileCallsTest, TakesAtMost64MiBOfACallAndCountsAReplacedFileNoMore) {
   const TaskEnded ended = end(next, "{}");
   ASSERT_TRUE(ended.result) << ended.result.error().message;
   EXPECT_EQ(ended.variables.size(), 1U);
+}
+
+TEST_F(FileCallsTest, TakesAtMost4MiBOfAFileThatBecomesAVariable) {
+  const Task task = task_with({{"note", FileType::kPlain, "hello"}});
+  const CallAccess access = begin(task);
+  const std::string most(kMaxVariableBytes, 'x');
+  EXPECT_TRUE(put(access, "out/instance/most", most));
+  const Status more = put(access, "out/instance/more", most + "x");
+  EXPECT_EQ(code_of(more), kFilesTooLarge);
+  EXPECT_THAT(more.error().message, HasSubstr("a variable has at most 4 MiB: write several files"));
+  EXPECT_TRUE(put(access, "out/instance/tree/more", most + "x")) << "it is packed";
+  const TaskEnded ended = end(task, "{}");
+  ASSERT_TRUE(ended.result) << ended.result.error().message;
+  EXPECT_EQ(ended.variables.size(), 2U);
 }
 
 TEST_F(FileCallsTest, GivesEachNamespaceAtMostAsManyPlacesAsAreFree) {

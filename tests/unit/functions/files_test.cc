@@ -379,13 +379,13 @@ std::vector<BadOutput> bad_outputs() {
       {"a socket", [=](const fs::path& o) { socket_at(o / "instance/s"); }, "\"s\""},
       {"a file that is too large",
        [](const fs::path& o) { write(o / "instance/f", std::string(kMaxVariableBytes + 1, 'x')); },
-       "larger than 4194304 bytes"},
+       "too large for a variable; a variable has at most 4 MiB: write several files"},
       {"a sparse file",
        [](const fs::path& o) {
          write(o / "instance/f", "");
          fs::resize_file(o / "instance/f", uint64_t{1} << 40);
        },
-       "larger than 4194304 bytes"},
+       "too large for a variable; a variable has at most 4 MiB: write several files"},
       {"a sparse file in a folder",
        [](const fs::path& o) {
          write(o / "instance/d/f", "");
@@ -418,7 +418,7 @@ std::vector<BadOutput> bad_outputs() {
            byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
          write(o / "instance/d/f", noise);
        },
-       "its archive is larger"},
+       "its archive is larger than 4194304 bytes; a variable has at most 4 MiB"},
       {"too many files",
        [](const fs::path& o) {
          for (size_t i = 0; i <= kMaxFileVariables; ++i)

@@ -62,6 +62,7 @@ TEST_F(ApiCalls, AnswerAsTheDocumentDescribesThem) {
       {"GET", fmt::format("/v1/tasks/{}/files", FakeService::kInstance), 403},
       {"GET", fmt::format("/v1/tasks/{}/files/note", FakeService::kInstance), 403},
       {"PUT", fmt::format("/v1/tasks/{}/files/out", FakeService::kInstance), 403},
+      {"DELETE", fmt::format("/v1/tasks/{}/files/out", FakeService::kInstance), 403},
 
       {"POST", "/v1/backups", 201},
       {"GET", "/v1/backups/backup-1/chunks/1", 200},

@@ -269,6 +269,15 @@ TEST_F(FileRoutes, KeepNothingOfAFileWhoseClientLeaves) {
   EXPECT_TRUE(files_.files().empty());
 }
 
+TEST_F(FileRoutes, RemoveAllFilesThatWereWritten) {
+  EXPECT_EQ(ask("PUT", "out/instance/a", "1").status, 204);
+  EXPECT_EQ(request(server_->port(), "DELETE", target("out")).code(), "files.refused");
+  EXPECT_EQ(files_.files().size(), 1U);
+  EXPECT_EQ(ask("DELETE", "out/instance/a").code(), "request.method_not_allowed");
+  EXPECT_EQ(ask("DELETE", "out").status, 204);
+  EXPECT_TRUE(files_.files().empty());
+}
+
 TEST_F(FileRoutes, AnswerAsSoonAsAFileIsRefused) {
   files_.most_written_ = 10;
   EXPECT_EQ(ask("PUT", "out/instance/a", std::string(11, 'x')).code(), "files.too_large");

@@ -114,10 +114,10 @@ TEST(OpenApi, NeedsATokenForEveryCallButTheOpenOnes) {
     }
   }
   EXPECT_THAT(open,
-              ElementsAre("beatTask", "completeTask", "failTask", "getActiveness", "getLiveness",
-                          "getOpenApi", "getPage", "getPageFile", "getReadiness",
-                          "greetWebhookSender", "listCallFiles", "readCallFile", "receiveWebhook",
-                          "redirectToPage", "writeCallFile"));
+              ElementsAre("beatTask", "completeTask", "deleteWrittenFiles", "failTask",
+                          "getActiveness", "getLiveness", "getOpenApi", "getPage", "getPageFile",
+                          "getReadiness", "greetWebhookSender", "listCallFiles", "readCallFile",
+                          "receiveWebhook", "redirectToPage", "writeCallFile"));
 }
 
 class OpenApiRoute : public ApiTest {};

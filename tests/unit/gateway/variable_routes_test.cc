@@ -69,6 +69,8 @@ TEST_F(VariableRoutes, RefusesInvalidVariables) {
     expect(row, call(row.method, row.target, row.headers, row.body));
   }
   EXPECT_EQ(call("PUT", list + "/" + longest, {}, std::string(kMaxVariableBytes, 'x')).status, 200);
+  EXPECT_THAT(call("PUT", list + "/a", {}, std::string(kMaxVariableBytes + 1, 'x')).body,
+              testing::HasSubstr("a variable has at most 4 MiB: divide the value"));
 }
 
 TEST_F(VariableRoutes, StoresSecretsAndNeverReturnsThem) {
