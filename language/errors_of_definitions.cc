@@ -136,6 +136,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Correct the type, or add the workflow."},
     {"lint.event_unknown", 0, "Nothing in the namespace makes events of the type.",
      "Correct the type, unless other programs publish these events."},
+    {"lint.files_for_workers", 0, "A function has files, and workers take its tasks.",
+     "Set the `url` or `request` of its service in the settings."},
     {"lint.group_unbounded", 0, "A group of events may wait without limit.",
      "Write `lifespan` in the start."},
     {"lint.instance_member", 0, "A query reads a member that `$instance` does not have.",

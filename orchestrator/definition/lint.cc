@@ -140,7 +140,8 @@ class Linter {
     walk(document_, workflow_grammar(), "", [&](const Place& place) { check_place(place); });
     note_default_attempts();
     lint_queries(document_, findings_);
-    lint_calls(document_, context_.names_service, context_.is_unserved, findings_);
+    lint_calls(document_, context_.names_service, context_.has_workers, context_.is_unserved,
+               findings_);
     lint_own_calls(document_, findings_);
     lint_errors(document_, context_.loads, findings_);
     lint_events(document_, context_.makes_type, findings_);

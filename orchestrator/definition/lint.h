@@ -23,6 +23,8 @@ struct LintContext {
   std::optional<TimePoint> now = std::nullopt;
   /// Whether the settings of the workflow's namespace name a service.
   NamesService names_service = nullptr;
+  /// Whether workers take the tasks of a service.
+  HasWorkers has_workers = nullptr;
   /// Whether nothing serves a service now.
   IsUnserved is_unserved = nullptr;
   /// Whether something in the workflow's namespace makes events of a type.

@@ -49,13 +49,43 @@ bool has_global_service(const Node& function) {
   return text_of(function, "type") == "knative-global" || text_of(function, "global") == "true";
 }
 
+/// Finds functions with files that workers would get.
+void check_files(const Node& document, const HasWorkers& has_workers, Findings& findings) {
+  const std::vector<Node>& functions = items_of(document, "functions");
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Node* const service = value_of(functions[i], "service");
+    const Node* const files = value_of(functions[i], "files");
+    if (service == nullptr || service->text.empty()) continue;
+    if (files == nullptr || files->items.empty()) continue;
+    const std::string path = path_of(path_of("functions", i), "files");
+    const bool is_global = has_global_service(functions[i]);
+    const std::string mend = fmt::format(
+        "set a `url` or `request` for the service {} in the settings of the namespace{}, or remove "
+        "`files`",
+        in_quotes(service->text), is_global ? " \"default\"" : "");
+    if (!has_workers) {
+      findings.note("lint.files_for_workers", path, files->at,
+                    "each call of this function fails with millrace.function.files if workers take "
+                    "the tasks of its service: they cannot get files",
+                    mend);
+    } else if (has_workers(service->text, is_global)) {
+      findings.warning("lint.files_for_workers", path, files->at,
+                       "each call of this function fails with millrace.function.files: workers "
+                       "take the tasks of its service, and they cannot get files",
+                       mend);
+    }
+  }
+}
+
 /// Finds functions whose calls wait, because nothing takes the tasks of their service now.
+/// Calls of one with files do not wait, but fail.
 void check_unserved(const Node& document, const IsUnserved& is_unserved, Findings& findings) {
   if (!is_unserved) return;
   const std::vector<Node>& functions = items_of(document, "functions");
   for (size_t i = 0; i < functions.size(); ++i) {
     const Node* const service = value_of(functions[i], "service");
     if (service == nullptr || service->text.empty()) continue;
+    if (!items_of(functions[i], "files").empty()) continue;
     const bool is_global = has_global_service(functions[i]);
     if (!is_unserved(service->text, is_global)) continue;
     findings.warning("lint.service_unserved", path_of(path_of("functions", i), "service"),
@@ -70,8 +100,9 @@ void check_unserved(const Node& document, const IsUnserved& is_unserved, Finding
 }  // namespace
 
 void lint_calls(const Node& document, const NamesService& names_service,
-                const IsUnserved& is_unserved, Findings& findings) {
+                const HasWorkers& has_workers, const IsUnserved& is_unserved, Findings& findings) {
   check_images(document, findings);
+  check_files(document, has_workers, findings);
   check_unserved(document, is_unserved, findings);
   if (is_bounded(document)) return;
   std::map<std::string, const Node*> services;  // by the function's id

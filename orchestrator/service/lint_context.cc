@@ -1,10 +1,11 @@
 #include "orchestrator/service/lint_context.h"
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
@@ -14,27 +15,39 @@
 namespace millrace {
 namespace {
 
-using ServiceNamesOfSettings = std::set<std::string, std::less<>>;
+/// The services of settings, and whether workers take the tasks of each.
+using ServicesOfSettings = std::map<std::string, bool, std::less<>>;
 
-/// The names of the services; nullopt: the settings cannot be read.
-std::optional<ServiceNamesOfSettings> services_in_settings(const View& view, std::string_view ns) {
+/// nullopt: the settings cannot be read.
+std::optional<ServicesOfSettings> services_in_settings(const View& view, std::string_view ns) {
   const auto record = read_namespace(view, ns);
   if (!record) return std::nullopt;
-  if (!*record) return ServiceNamesOfSettings();
+  if (!*record) return ServicesOfSettings();
   const auto settings = read_settings((*record)->settings);
   if (!settings) return std::nullopt;
-  ServiceNamesOfSettings names;
-  for (const auto& [service, target] : settings->services) names.insert(service);
-  return names;
+  ServicesOfSettings services;
+  for (const auto& [service, setting] : settings->services) {
+    const bool has_workers = !setting.target || std::holds_alternative<WorkQueue>(*setting.target);
+    services.emplace(service, has_workers);
+  }
+  return services;
 }
 
-NamesService named_services(const View& view, std::string_view ns) {
+void add_services(const View& view, std::string_view ns, LintContext& context) {
   auto own = services_in_settings(view, ns);
   auto global = services_in_settings(view, kDefaultNamespace);
-  if (!own || !global) return nullptr;
-  return [own = *std::move(own), global = *std::move(global)](const std::string& service,
-                                                              bool is_global) {
-    return (is_global ? global : own).contains(service);
+  if (!own || !global) return;
+  const auto of = [own = *std::move(own), global = *std::move(global)](
+                      const std::string& service, bool is_global) -> std::optional<bool> {
+    const ServicesOfSettings& services = is_global ? global : own;
+    const auto found = services.find(service);
+    return found == services.end() ? std::nullopt : std::optional(found->second);
+  };
+  context.names_service = [of](const std::string& service, bool is_global) {
+    return of(service, is_global).has_value();
+  };
+  context.has_workers = [of](const std::string& service, bool is_global) {
+    return of(service, is_global).value_or(true);
   };
 }
 
@@ -52,7 +65,7 @@ LintContext lint_context(Environment& environment, DefinitionCache& definitions,
   LintContext context;
   const Result<Snapshot> view = Snapshot::take(environment);
   if (!view) return context;
-  context.names_service = named_services(*view, ns);
+  add_services(*view, ns, context);
   context.makes_type = made_types(*view, ns, definitions);
   return context;
 }

@@ -66,6 +66,28 @@ TEST(LintCalls, PointsOutAServiceThatNothingServes) {
               ElementsAre("warning functions[1].service"));
 }
 
+TEST(LintCalls, PointsOutFilesThatWorkersWouldGet) {
+  constexpr const char* kCalls =
+      "id: a\nfunctions:\n"
+      "- {id: f, type: service, service: ship, files: [{key: x}], scheduleToCloseTimeout: 1h}\n"
+      "- {id: g, type: knative-global, service: ship, files: [{key: x}], "
+      "scheduleToCloseTimeout: 1h}\n"
+      "- {id: h, type: service, service: ship, scheduleToCloseTimeout: 1h}\n"
+      "states:\n- {id: s, type: action, action: {function: f}, transition: t}\n"
+      "- {id: t, type: action, action: {function: g}, transition: u}\n"
+      "- {id: u, type: action, action: {function: h}}\n";
+  constexpr const char* kCode = "lint.files_for_workers";
+  EXPECT_THAT(places_of(kCode, kCalls, {}),
+              ElementsAre("note functions[0].files", "note functions[1].files"));
+  const LintContext context{
+      .has_workers = [](const std::string&, bool is_global) { return !is_global; },
+      .is_unserved = [](const std::string&, bool) { return true; }};
+  EXPECT_THAT(places_of(kCode, kCalls, context), ElementsAre("warning functions[0].files"));
+  EXPECT_THAT(places_of("lint.service_unserved", kCalls, context),
+              ElementsAre("warning functions[2].service"))
+      << "calls with files do not wait for a worker";
+}
+
 TEST(LintCalls, PointsOutAnImageThatNoContainerMayHave) {
   const auto text = [](const char* image) {
     return fmt::format(

@@ -84,5 +84,34 @@ TEST_F(UnservedServices, AreReportedWithADefinitionThatCallsThem) {
       << "no namespace is given";
 }
 
+TEST_F(UnservedServices, AreNotThoseWhoseCallsWouldFailForTheirFiles) {
+  service.reset();
+  LocalService::Parts made = parts(world.processor());
+  made.count_requests = answers;
+  LocalService asking(std::move(made));
+  const auto findings = [&](const char* target) {
+    const std::string settings = R"({"services": {"ship": )" + std::string(target) + "}}";
+    world.must(CreateNamespace{.name = "default", .settings = Json::parse(settings)});
+    return render_text(
+        asking
+            .load_definition(
+                "id: a\nfunctions: [{id: f, type: service, service: ship, files: [{key: "
+                "x}], deadline: 1h}]\n"
+                "states: [{id: s, type: action, action: {function: f}}]\n",
+                "default")
+            .findings,
+        "a");
+  };
+  for (const char* const workers :
+       {R"({"startToCloseTimeout": "10m"})", R"({"queue": "millrace.tasks.a"})"}) {
+    EXPECT_THAT(findings(workers), HasSubstr("they cannot get files")) << workers;
+    EXPECT_THAT(findings(workers), HasSubstr("lint.files_for_workers")) << workers;
+  }
+  for (const char* const other : {R"({"url": "http://a/"})", R"({"request": "a"})"}) {
+    EXPECT_EQ(findings(other), "") << other;
+  }
+  EXPECT_THAT(asked, IsEmpty());
+}
+
 }  // namespace
 }  // namespace millrace
