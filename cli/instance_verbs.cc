@@ -181,6 +181,7 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   query.emplace_back("all", "1");
   query.emplace_back("cursor", "");
   size_t done = 0;
+  size_t pending = 0;  // starts that were put off, and are dropped
   std::vector<std::string> refused;
   bool is_stopped = false;
   while (!is_stopped) {
@@ -191,6 +192,7 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
       refused.push_back(fmt::format("{} [{}]\n", one["detail"].get<std::string>(),
                                     one["code"].get<std::string>()));
     }
+    pending += page.body.value("pendingStarts", size_t{0});
     progress.at(done + refused.size());
     if (!page.body["next"].is_string()) break;
     query.back().second = page.body["next"];
@@ -198,7 +200,9 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   }
   progress.end();
   for (const std::string& why : refused) session.console.err << harmless(why, kLineEnds);
-  session.output.item({{"done", done}, {"refused", refused.size()}}, "done");
+  Json shown{{"done", done}, {"refused", refused.size()}};
+  if (pending > 0) shown["pendingStarts"] = pending;
+  session.output.item(shown, "done");
   if (is_stopped) {
     session.console.err << "stopped; the other instances are unchanged\n";
     return ExitCode::kInterrupted;
@@ -276,7 +280,9 @@ void add_reading(CommandLine& instance) {
 }
 
 void add_controls(CommandLine& instance) {
-  auto [cancel, cancelled] = add_control(instance, "cancel", "Cancels instances");
+  auto [cancel, cancelled] = add_control(
+      instance, "cancel",
+      "Cancels instances; without --status also the starts that `debounce` or `batch` has put off");
   cancel.flag("--now", cancelled.now,
               "Cancel immediately, and stop the running tasks (default: cancel when the running "
               "tasks have ended)");

@@ -2,6 +2,7 @@
 // a filter, and the commands on instances.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,6 +42,20 @@ Status read_more(RerunInstance& command, const Request& request) {
 Status read_more(CompensateInstance& command, const Request& request) {
   command.past = TRY(flag_parameter(request, "past"));
   return {};
+}
+
+// with_last_page() is the command that follows a command on several instances, with their last
+// page; nullopt: none does. `filter` is as the query has it.
+
+template <class T>
+std::optional<DropPendingStarts> with_last_page(const T&, const InstanceFilter&) {
+  return std::nullopt;
+}
+/// A start that was put off has no status: a query for one does not select it.
+std::optional<DropPendingStarts> with_last_page(const CancelInstance& command,
+                                                const InstanceFilter& filter) {
+  if (!filter.statuses.empty()) return std::nullopt;
+  return DropPendingStarts{.ns = command.ns, .workflow = filter.workflow, .since = filter.since};
 }
 
 // statuses_for() returns the statuses in which a command is possible; in any other status the
@@ -155,11 +170,32 @@ constexpr size_t kMostAtOnce = 250;
 struct Gathering {  // NOLINT(bugprone-exception-escape)
   Json answer;
   size_t left = 0;  ///< instances without a result
+  /// The command that follows when all have one, until it was sent.
+  std::optional<DropPendingStarts> last = std::nullopt;
 };
+
+/// Sends the command that follows, or answers if there is none.
+void finish_all(Service& service, const std::shared_ptr<Exchange>& exchange,
+                const std::shared_ptr<Gathering>& gathering) {
+  if (!gathering->last) {
+    exchange->reply(gathering->answer);
+    return;
+  }
+  const auto add = [exchange, gathering](const Result<Json>& dropped) {
+    if (!dropped) {
+      exchange->reply(dropped);
+      return;
+    }
+    const auto number = dropped->at("dropped").get<size_t>();
+    if (number > 0) gathering->answer["pendingStarts"] = number;
+    exchange->reply(gathering->answer);
+  };
+  service.command(*std::exchange(gathering->last, std::nullopt), exchange->back<Result<Json>>(add));
+}
 
 /// Makes the handler of a command on all instances that the query selects, page by page. If the
 /// query names no status, instances are selected whose status allows the command. The response is
-/// {"done":n,"refused":[{"id","code","detail"}],"next"}.
+/// {"done":n,"refused":[{"id","code","detail"}],"next","pendingStarts"?: n}.
 template <class T>
 Handler commanding_all(Service& service) {
   return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
@@ -174,16 +210,18 @@ Handler commanding_all(Service& service) {
     T command;
     command.ns = TRY(namespace_of(request));
     TRY(read_more(command, request));
+    const auto last = with_last_page(command, filter);
     if (filter.statuses.empty()) filter.statuses = statuses_for(command);
     const Json page = TRY(service.instances(command.ns, filter));
     const auto gathering = std::make_shared<Gathering>();
     gathering->left = page["items"].size();
     gathering->answer = {{"done", 0}, {"refused", Json::array()}, {"next", page["next"]}};
-    if (gathering->left == 0) exchange->reply(gathering->answer);
+    if (page["next"].is_null()) gathering->last = last;
+    if (gathering->left == 0) finish_all(service, exchange, gathering);
     for (const Json& item : page["items"]) {
       const std::string id = item["id"];
       command.instance = TRY(parse_instance_id(id));
-      service.command(command, exchange->back<Result<Json>>([exchange, gathering,
+      service.command(command, exchange->back<Result<Json>>([&service, exchange, gathering,
                                                              id](const Result<Json>& answer) {
         Json& all = gathering->answer;
         if (answer) {
@@ -192,7 +230,7 @@ Handler commanding_all(Service& service) {
           all["refused"].push_back(
               {{"id", id}, {"code", answer.error().code}, {"detail", answer.error().message}});
         }
-        if (--gathering->left == 0) exchange->reply(all);
+        if (--gathering->left == 0) finish_all(service, exchange, gathering);
       }));
     }
     return {};

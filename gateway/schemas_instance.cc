@@ -308,6 +308,10 @@ void add_instance_schemas(ApiSchemas& all) {
                                {"code", text("An error code.")},
                                {"detail", text("Why the command was refused.")}}))},
       {"next", or_null(text("The cursor of the next call; null: this was the last."))},
+      {"pendingStarts?",
+       whole("Of `cancel`, with the last page: how many starts that `debounce` or "
+             "`batch` had put off were dropped; missing: none.",
+             1)},
   });
 }
 

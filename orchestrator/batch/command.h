@@ -37,6 +37,11 @@ struct Sweep {
   size_t changed = 0;              ///< number of instances changed so far
   std::optional<InstanceId> last;  ///< the last processed instance; nullopt: none yet
 };
+/// The progress of a command that drops starts that `debounce` or `batch` has put off.
+struct PendingSweep {
+  size_t dropped = 0;                     ///< number of pending starts dropped so far
+  std::optional<PendingStartPlace> last;  ///< the last one that was looked at; nullopt: none yet
+};
 struct DeleteWorkflow {
   std::string ns;
   std::string id;
@@ -45,6 +50,7 @@ struct DeleteWorkflow {
   /// the workflow's number.
   bool leftovers = false;
   Sweep sweep;
+  PendingSweep pending = {};
   std::string at;  ///< for leftovers: the key of the row to continue from
 };
 // Moving a Json throws nothing, but clang-tidy cannot see that.
@@ -69,6 +75,13 @@ struct CancelInstance {
   /// Where the pending start is that has the id; nullopt: none was found. If it is there no more,
   /// the command is about the instance.
   std::optional<PendingStartPlace> pending = std::nullopt;
+};
+/// Drops all starts of a workflow, or of the namespace, that `debounce` or `batch` has put off.
+struct DropPendingStarts {
+  std::string ns;
+  std::string workflow;            ///< the id of the workflow; empty: of all workflows
+  std::optional<TimePoint> since;  ///< only those whose first request did not come before
+  PendingSweep sweep = {};
 };
 struct PauseInstance {
   std::string ns;
@@ -297,12 +310,12 @@ struct AnswerTask {
 };
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
-                 PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
-                 CompensateInstance, DeleteInstance, DeleteInstances, PauseWorkflow, PauseService,
-                 PauseInboundWebhook, DeleteInboundWebhook, CreateNamespace, DeleteNamespace,
-                 PutVariable, DeleteVariable, PutSecret, DeleteSecret, ChangeReplay, ApplySource,
-                 PauseSource, DeleteSource, MoveSource, ForgetConsumer, RefuseMessages, DropGroup,
-                 RegisterNode, RemoveNode, AnswerTask>;
+                 DropPendingStarts, PauseInstance, ResumeInstance, RetryInstance, RestartInstance,
+                 RerunInstance, CompensateInstance, DeleteInstance, DeleteInstances, PauseWorkflow,
+                 PauseService, PauseInboundWebhook, DeleteInboundWebhook, CreateNamespace,
+                 DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret,
+                 ChangeReplay, ApplySource, PauseSource, DeleteSource, MoveSource, ForgetConsumer,
+                 RefuseMessages, DropGroup, RegisterNode, RemoveNode, AnswerTask>;
 
 /// The name of the namespace that the command is for; empty: it is for the cluster or the store.
 inline const std::string& namespace_of_command(const Command& command) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -26,6 +27,9 @@ constexpr size_t kRowsAtOnce = 256;
 /// After which time a pending start that something refuses is tried again.
 constexpr Duration kTryAgain{std::chrono::seconds(10)};
 
+/// At how many pending starts one batch looks for a command that drops them, at most.
+constexpr size_t kDroppedAtOnce = 64;
+
 /// Whether the input of the start is the reason, so that a later try is refused too.
 bool is_key_error(const Error& reason) {
   return reason.code == kStartKeyError || reason.code == "millrace.concurrency.priority";
@@ -39,6 +43,12 @@ LazyJson how_of(const PendingStart& pending, uint32_t revision) {
 }
 
 }  // namespace
+
+Error cancelled_before_start() {
+  return {"direktiv.cancels.api", "cancelled by a call, before it began"};
+}
+
+Error workflow_is_deleted() { return {"direktiv.subflow.notExist", "its workflow was deleted"}; }
 
 Result<PendingStarts::Deferred> PendingStarts::defer(TimePoint now, const WorkflowEntry& entry,
                                                      const Workflow& workflow, StartSpec spec,
@@ -122,15 +132,50 @@ Result<bool> PendingStarts::cancel(TimePoint now, const PendingStartPlace& place
   for (const PendingStartPlace& at : {place, closed_place(batch_.id_key, place, id)}) {
     auto pending = TRY(batch_.damages.pass_over(read_pending_start(batch_.tx, at)));
     if (!pending || pending->id != id || (pending->batch && pending->batch->is_over)) continue;
-    ++batch_.outcome.counts.starts_cancelled;
-    answer(at, *pending,
-           tl::unexpected(Error{"direktiv.cancels.api", "cancelled by a call, before it began"}));
-    pending->at = now;  // the inputs of a batch that are left are erased from now on
-    TRY(erase(at, *std::move(pending)));
+    TRY(abandon(now, at, *std::move(pending), cancelled_before_start()));
     TRY(arm());
     return true;
   }
   return false;
+}
+
+/// Drops a start that a command is about.
+Status PendingStarts::abandon(TimePoint now, const PendingStartPlace& place, PendingStart pending,
+                              Error error) {
+  ++batch_.outcome.counts.starts_cancelled;
+  answer(place, pending, tl::unexpected(std::move(error)));
+  pending.at = now;  // the inputs of a batch that are left are erased from now on
+  return erase(place, std::move(pending));
+}
+
+Result<bool> PendingStarts::drop_some(TimePoint now, const PendingSelection& selected,
+                                      const Error& error, PendingSweep& sweep) {
+  std::vector<std::pair<PendingStartPlace, PendingStart>> page;
+  size_t bytes = 0;
+  bool is_last = true;
+  TRY(each_pending_start(
+      batch_.tx, selected.ns, selected.workflow, sweep.last,
+      [&](const PendingStartPlace& place, const PendingStart& pending) {
+        is_last = page.size() < kDroppedAtOnce && bytes < kMostBatchBytes;
+        if (is_last) page.emplace_back(place, pending);
+        bytes += pending.input.text().size();
+        return is_last;
+      },
+      batch_.damages.noting()));
+  for (auto& [place, pending] : page) {
+    const bool is_meant = !selected.since || pending.first >= *selected.since;
+    if (is_meant && !(pending.batch && pending.batch->is_over)) {
+      TRY(abandon(now, place, std::move(pending), error));
+      ++sweep.dropped;
+    }
+    sweep.last = place;
+    const bool has_more = &place != &page.back().first;
+    if (!has_more || !batch_.meter.is_spent()) continue;
+    is_last = false;
+    break;
+  }
+  TRY(arm());
+  return is_last;
 }
 
 Status PendingStarts::fire(TimePoint now) {
@@ -220,8 +265,7 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
   const WorkflowEntry* const entry =
       has_namespace ? batch_.catalog.find_workflow(place.workflow) : nullptr;
   if (entry == nullptr || entry->ns != place.ns) {
-    return drop(place, pending,
-                tl::unexpected(Error{"direktiv.subflow.notExist", "its workflow was deleted"}));
+    return drop(place, pending, tl::unexpected(workflow_is_deleted()));
   }
   if (!TRY(is_wanted(now, place, pending))) return erase(place, std::move(pending));
   const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});

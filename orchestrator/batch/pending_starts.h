@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/command.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "states/workflow.h"
@@ -38,6 +39,18 @@ PendingStartPlace batch_place(std::string_view id_key, const WorkflowEntry& entr
 /// The place of a batch that collects none any more, so that a next one may collect for its key.
 PendingStartPlace closed_place(std::string_view id_key, const PendingStartPlace& place,
                                const InstanceId& instance);
+
+/// Which pending starts a command drops.
+struct PendingSelection {
+  NamespaceNumber ns{};
+  std::optional<WorkflowNumber> workflow;  ///< nullopt: of all workflows of the namespace
+  std::optional<TimePoint> since;          ///< the first request did not come before
+};
+
+/// What a caller gets that waits for a start which a command has dropped, or whose workflow is
+/// deleted.
+Error cancelled_before_start();
+Error workflow_is_deleted();
 
 class PendingStarts {
  public:
@@ -74,6 +87,12 @@ class PendingStarts {
   /// nothing, if it is not there any more. Errors: those of the store.
   Result<bool> cancel(TimePoint now, const PendingStartPlace& place, const InstanceId& id);
 
+  /// Drops pending starts of the selection, as many as one batch should, in the order of their
+  /// rows, behind those that earlier batches have looked at. A caller that waits for one gets the
+  /// error. Returns whether no further one follows. Errors: those of the store.
+  Result<bool> drop_some(TimePoint now, const PendingSelection& selected, const Error& error,
+                         PendingSweep& sweep);
+
   /// Starts the instances whose time has come, some of them, and arms the timer for the others.
   Status fire(TimePoint now);
 
@@ -83,6 +102,7 @@ class PendingStarts {
   Result<size_t> fire_one(TimePoint now, const ListedStart& listed);
   Status start(TimePoint now, const PendingStartPlace& place, PendingStart pending);
   Status put_off(const PendingStartPlace& place, PendingStart pending, TimePoint at);
+  Status abandon(TimePoint now, const PendingStartPlace& place, PendingStart pending, Error error);
   void answer(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,

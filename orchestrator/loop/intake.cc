@@ -31,6 +31,7 @@ Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 bool makes_room(const Command& command) {
   const auto* const replay = std::get_if<ChangeReplay>(&command);
   return std::holds_alternative<CancelInstance>(command) ||
+         std::holds_alternative<DropPendingStarts>(command) ||
          std::holds_alternative<DeleteInstance>(command) ||
          std::holds_alternative<DeleteInstances>(command) ||
          std::holds_alternative<DeleteWorkflow>(command) ||

@@ -194,8 +194,10 @@ class ListedWorkflow {
   }
 
   /// Adds the starts that `debounce` or `batch` has put off.
-  Status add_pending(NamespaceNumber ns, const std::optional<Fingerprint>& behind, TimePoint now,
+  Status add_pending(NamespaceNumber ns, const std::optional<Fingerprint>& last, TimePoint now,
                      QueuePage& page) {
+    std::optional<PendingStartPlace> behind;
+    if (last) behind = PendingStartPlace{ns, record_.number, *last};
     const auto add = [&](const PendingStartPlace& place,
                          const PendingStart& pending) -> Result<bool> {
       if (page.is_full_at(pending_cursor(id_, place))) return false;

@@ -93,12 +93,14 @@ class Service : public StoreReads {
   /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled","pendingStart"?} (true: the id was that of a start that
-  /// `debounce` or `batch` had put off, which was dropped), PauseInstance {"id","paused"},
+  /// `debounce` or `batch` had put off, which was dropped), DropPendingStarts {"dropped":n},
+  /// PauseInstance {"id","paused"},
   /// ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
   /// CompensateInstance {"id","left":n} (compensations; `instance.no_compensation`),
   /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance
-  /// matches), DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for leftovers
+  /// matches), DeleteNamespace {"cancelled":n} and DeleteWorkflow
+  /// {"cancelled":n,"pendingStarts"?:n} (how many were dropped, if any), or for leftovers
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?,
   /// "removed"?: removed_settings()},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret

@@ -1294,6 +1294,8 @@ export type InstancesChanged = {
   /** How many instances the command changed. */
   done: number
   next: string | null
+  /** Of `cancel`, with the last page: how many starts that `debounce` or `batch` had put off were dropped; missing: none. */
+  pendingStarts?: number
   refused: Array<{
     /** An error code. */
     code: string
@@ -1537,6 +1539,10 @@ export type NamespaceCreated = {
 export type NamespaceDeleted = {
   /** How many instances were cancelled. */
   cancelled: number
+  /** With `dropCompensations`: how many compensations these instances had left. */
+  droppedCompensations?: number
+  /** Of a workflow: how many starts that `debounce` or `batch` had put off were dropped; missing: none. */
+  pendingStarts?: number
 } | {
   erasing: true
   number: number
@@ -2503,6 +2509,10 @@ export type WorkflowApplied = {
 export type WorkflowDeleted = {
   /** How many instances were cancelled. */
   cancelled: number
+  /** With `dropCompensations`: how many compensations these instances had left. */
+  droppedCompensations?: number
+  /** Of a workflow: how many starts that `debounce` or `batch` had put off were dropped; missing: none. */
+  pendingStarts?: number
 } | {
   kept: boolean
   number: number

@@ -316,7 +316,8 @@ TEST_F(Batched, IsForgottenWithItsWorkflow) {
   world.apply(batching(kThreeInAMinute));
   call(of("c-1", 1));
   call(of("c-1", 2));
-  world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true});
+  EXPECT_EQ(world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true}),
+            (Json{{"cancelled", 0}, {"pendingStarts", 1}}));
   world.run_for(minutes(1));
   EXPECT_THAT(world.instances(), IsEmpty());
   EXPECT_EQ(rows("meta/pending-"), 0U);

@@ -288,10 +288,50 @@ TEST_F(Debounced, WaitsForTheEndOfTheInstanceOfASingularWorkflow) {
 TEST_F(Debounced, ForgetsTheStartsOfADeletedWorkflow) {
   world.apply(debounced(kTenSeconds));
   call(of("c-1", 1));
-  world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true});
+  const Json deleted = world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true});
+  EXPECT_EQ(deleted, (Json{{"cancelled", 0}, {"pendingStarts", 1}}));
+  EXPECT_EQ(rows("meta/pending-start"), 0U) << "they do not stay until they are due";
   world.run_for(minutes(1));
   EXPECT_THAT(world.instances(), IsEmpty());
-  EXPECT_EQ(rows("meta/pending-start"), 0U);
+  EXPECT_EQ(world.metric("millrace_pending_starts_cancelled_total"), 1);
+}
+
+TEST_F(Debounced, GivesTheCallerOfAStartOfADeletedWorkflowAnError) {
+  world.apply(debounced(kTenSeconds));
+  world.apply(kDebouncedCaller);
+  const std::string caller = world.start("caller", {{"n", 1}})["id"];
+  world.must(DeleteWorkflow{.ns = "default", .id = "one"});
+  world.run_until_idle();
+  EXPECT_EQ(world.status(caller), "failed");
+  EXPECT_EQ(world.instance(caller)["error"]["code"], "direktiv.subflow.notExist");
+}
+
+TEST_F(Debounced, AreDroppedTogether) {
+  world.apply(debounced(kTenSeconds));
+  for (int n = 0; n < 100; ++n) call(of(fmt::format("c-{}", n), n));
+  world.run_for(seconds(1));
+  const TimePoint second = world.clock.now();
+  call(of("late", 100));
+  // One batch of many inputs, which are erased in portions.
+  world.apply("id: two\nbatch: {maxSize: 300, timeout: PT1H}\nstates:\n- {id: end, type: noop}\n");
+  for (int n = 0; n < 200; ++n) {
+    world.must(StartInstance{.ns = "default", .workflow = "two", .input = Json::object()});
+  }
+  const DropPendingStarts late{.ns = "default", .workflow = "one", .since = second};
+  EXPECT_EQ(world.must(late), (Json{{"dropped", 1}}));
+  const DropPendingStarts one{.ns = "default", .workflow = "one", .since = {}};
+  EXPECT_EQ(world.must(one), (Json{{"dropped", 100}})) << "in several batches";
+  EXPECT_EQ(rows("meta/pending-start/"), 1U);
+  EXPECT_EQ(world.must(one), (Json{{"dropped", 0}}));
+  EXPECT_EQ(world.refusal(DropPendingStarts{.ns = "default", .workflow = "none", .since = {}}).code,
+            "workflow.not_found");
+  world.restart();
+  const DropPendingStarts all{.ns = "default", .workflow = "", .since = {}};
+  EXPECT_EQ(world.must(all), (Json{{"dropped", 1}}));
+  EXPECT_EQ(world.must(all), (Json{{"dropped", 0}})) << "its last rows are no pending start";
+  world.run_for(minutes(2));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(rows("meta/pending-"), 0U);
 }
 
 TEST_F(Debounced, HaveAQuotaOfKeys) {

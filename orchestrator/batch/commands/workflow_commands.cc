@@ -97,11 +97,30 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteW
   }
   DeleteWorkflow rest = command;
   if (!TRY(cancel_live(context, entry.ns, entry.number, rest.sweep))) return rest;
+  const bool are_dropped = TRY(
+      context.instances.pending().drop_some(context.now, {.ns = entry.ns, .workflow = entry.number},
+                                            workflow_is_deleted(), rest.pending));
+  if (!are_dropped) return rest;
   const VariableOwner owner{
       .scope = VariableScope::kWorkflow, .ns = entry.ns, .workflow = entry.number};
   if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return rest;
   TRY(remove_workflow(context, entry, command.ns));
-  return Json{{"cancelled", rest.sweep.changed}};
+  Json answer{{"cancelled", rest.sweep.changed}};
+  if (rest.pending.dropped > 0) answer["pendingStarts"] = rest.pending.dropped;
+  return answer;
+}
+
+Result<CommandProgress> run_command(const CommandContext& context,
+                                    const DropPendingStarts& command) {
+  PendingSelection selected{.ns = TRY(find_namespace(context, command.ns)), .since = command.since};
+  if (!command.workflow.empty()) {
+    selected.workflow = TRY(find_workflow(context, command.ns, command.workflow))->number;
+  }
+  DropPendingStarts rest = command;
+  const bool is_over = TRY(context.instances.pending().drop_some(
+      context.now, selected, cancelled_before_start(), rest.sweep));
+  if (!is_over) return rest;
+  return Json{{"dropped", rest.sweep.dropped}};
 }
 
 Result<CommandProgress> run_command(const CommandContext& context, const PauseWorkflow& command) {

@@ -11,9 +11,14 @@ namespace millrace {
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command);
 
 /// Deletes the workflow. If `command.cancel` is set, first cancels the live instances of the
-/// workflow; if it is not set, live instances are the error `workflow.has_instances`. Ended
-/// instances stay.
+/// workflow; if it is not set, live instances are the error `workflow.has_instances`. Drops the
+/// starts that the workflow has put off, in any case. Ended instances stay.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteWorkflow& command);
+
+/// Drops the pending starts that are there, as CancelInstance drops one. Error
+/// `workflow.not_found`.
+Result<CommandProgress> run_command(const CommandContext& context,
+                                    const DropPendingStarts& command);
 
 /// Pauses or resumes the workflow and its live instances.
 Result<CommandProgress> run_command(const CommandContext& context, const PauseWorkflow& command);

@@ -154,13 +154,13 @@ Status erase_pending_start(Transaction& tx, const PendingStartPlace& place, Time
 }
 
 Status each_pending_start(
-    const View& view, NamespaceNumber ns, WorkflowNumber workflow,
-    const std::optional<Fingerprint>& behind,
+    const View& view, NamespaceNumber ns, std::optional<WorkflowNumber> workflow,
+    const std::optional<PendingStartPlace>& behind,
     const std::function<bool(const PendingStartPlace& place, const PendingStart& start)>& see,
     const OnDamage& damaged) {
   const std::string prefix =
-      std::string(kPendingStartKey) + ns_prefix(ns) + workflow_prefix(workflow);
-  const std::string from = behind ? pending_start_key({ns, workflow, *behind}) + '\0' : "";
+      std::string(kPendingStartKey) + ns_prefix(ns) + (workflow ? workflow_prefix(*workflow) : "");
+  const std::string from = behind ? pending_start_key(*behind) + '\0' : "";
   return walk(
       view, Table::kMeta, prefix, from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {

@@ -85,12 +85,13 @@ Status write_pending_start(Transaction& tx, const PendingStartPlace& place,
 /// Erases a start with its row `pending-start-at/`. Errors: those of the store.
 Status erase_pending_start(Transaction& tx, const PendingStartPlace& place, TimePoint listed);
 
-/// Visits the pending starts of a workflow in the order of their fingerprints, beginning behind
-/// `behind`, until `see` returns false. `damaged` receives the errors of damaged rows, which are
-/// passed over. Errors: those of the store.
+/// Visits the pending starts of a workflow, or of all workflows of the namespace if `workflow` is
+/// nullopt, in the order of their workflows and fingerprints, beginning behind `behind`, until
+/// `see` returns false. `damaged` receives the errors of damaged rows, which are passed over.
+/// Errors: those of the store.
 Status each_pending_start(
-    const View& view, NamespaceNumber ns, WorkflowNumber workflow,
-    const std::optional<Fingerprint>& behind,
+    const View& view, NamespaceNumber ns, std::optional<WorkflowNumber> workflow,
+    const std::optional<PendingStartPlace>& behind,
     const std::function<bool(const PendingStartPlace& place, const PendingStart& start)>& see,
     const OnDamage& damaged);
 

@@ -82,7 +82,9 @@ function commandOf(ns: string, verb: Verb, target: Target, choices: Choices): Co
   const flags = [verb === 'cancel' && choices.isNow && '--now', verb === 'retry' && choices.isExtended && '--extend', ...(verb === 'rerun' ? option('from', choices.from || 'STATE') : []), verb === 'compensate' && choices.isPast && '--past']
   const query = queryOf(verb, { ...choices, from: choices.from || 'STATE' })
   if (target.filter) {
-    const { workflow, status, since } = target.filter
+    const { workflow, since } = target.filter
+    // Without a status the call also drops the starts that were put off, which the dialog does not name.
+    const status = target.filter.status ?? (verb === 'cancel' ? kVerbs.cancel.statuses.join(',') : null)
     const isAll = !workflow && !status && !since
     const words = [...option('workflow', workflow), ...option('status', status), ...option('since', since), isAll && '--all']
     const http = verb === 'delete'

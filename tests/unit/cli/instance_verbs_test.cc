@@ -30,6 +30,13 @@ TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {
   EXPECT_EQ(one.err, "");
 }
 
+TEST_F(InstanceVerbs, CountsThePendingStartsThatACancelHasDropped) {
+  service_.pending_starts = 3;
+  EXPECT_EQ(run({"instance", "cancel", "--workflow", "order"}).out,
+            "done           1\npendingStarts  3\nrefused        0\n");
+  EXPECT_EQ(run({"instance", "pause", "--workflow", "order"}).out, "done     1\nrefused  0\n");
+}
+
 TEST_F(InstanceVerbs, StopsACommandOnManyInstancesAtAnInterrupt) {
   service_.has_further_page = true;
   const CommandOutput stopped = run({"instance", "cancel", "--all"});

@@ -117,6 +117,11 @@ DeleteInstances FakeService::last_deletion() {
   return deletion_;
 }
 
+std::optional<DropPendingStarts> FakeService::last_drop() {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
 RetryInstance FakeService::last_retry() {
   const std::lock_guard lock(mutex_);
   return retry_;
@@ -284,6 +289,11 @@ Result<Json> FakeService::take(CancelInstance& cancel) {
   return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
 }
 
+Result<Json> FakeService::take(DropPendingStarts& drop) {
+  dropped_ = drop;
+  return Json{{"dropped", pending_starts}};
+}
+
 Result<Json> FakeService::act(const InstanceId& id, Json answer) {
   if (const Result<Json> known = find_instance(id); !known) return known;
   answer["id"] = to_string(id);
@@ -412,7 +422,9 @@ Result<Json> FakeService::take(DeleteWorkflow& remove) {
     return fail("workflow.has_instances", "it has live instances; cancel them");
   }
   workflows_.erase(remove.id);
-  return Json{{"cancelled", starts_.size()}};
+  Json answer{{"cancelled", starts_.size()}};
+  if (pending_starts > 0) answer["pendingStarts"] = pending_starts;
+  return answer;
 }
 
 std::string FakeService::owner_of(const VariablePlace& place) {

@@ -43,6 +43,7 @@ class FakeService : public Service {
   Json instance_input = Json::object();
   size_t instance_count = 1;
   bool has_further_page = false;  ///< the first page of one instance is followed by another one
+  size_t pending_starts = 0;      ///< how many a command that drops them finds
   size_t group_count = 1;
   std::optional<Error> command_error;
   bool batches_starts = false;  ///< a start takes no key, and begins later
@@ -99,6 +100,7 @@ class FakeService : public Service {
   NextFilter last_next_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
+  std::optional<DropPendingStarts> last_drop();
   RetryInstance last_retry();
   RerunInstance last_rerun();
   CompensateInstance last_compensate();
@@ -239,6 +241,7 @@ class FakeService : public Service {
 
   Result<Json> take(TriggerSchedule& trigger);
   Result<Json> take(CancelInstance& cancel);
+  Result<Json> take(DropPendingStarts& drop);
   /// Answers a command of an operator with the id of the instance and `answer`.
   Result<Json> act(const InstanceId& id, Json answer);
   Result<Json> take(PauseInstance& one) { return act(one.instance, {{"paused", true}}); }
@@ -307,6 +310,7 @@ class FakeService : public Service {
   std::deque<std::shared_ptr<LiveSink>> watchers_;
   std::atomic<bool> ends_watches_ = false;
   DeleteInstances deletion_;
+  std::optional<DropPendingStarts> dropped_;
   RetryInstance retry_;
   RerunInstance rerun_;
   CompensateInstance compensate_;

@@ -251,6 +251,28 @@ TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
   }
 }
 
+TEST_F(InstanceRoutes, DropsThePendingStartsWithTheLastPageOfACancel) {
+  service_.pending_starts = 2;
+  const auto cancel = [&](const std::string& query) {
+    const HttpReply reply = call("POST", "/v1/ns/default/instances/cancel?" + query);
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    return Json::parse(reply.body);
+  };
+  const Json all = cancel("workflow=order&since=2021-09-01T12:00:00Z");
+  EXPECT_EQ(all["done"], 1);
+  EXPECT_EQ(all["pendingStarts"], 2);
+  const auto drop = service_.last_drop();
+  ASSERT_TRUE(drop);
+  EXPECT_EQ(drop->ns, "default");
+  EXPECT_EQ(drop->workflow, "order");
+  EXPECT_EQ(drop->since, parse_rfc3339("2021-09-01T12:00:00Z").value());
+  EXPECT_EQ(cancel("all=1")["pendingStarts"], 2);
+  EXPECT_EQ(service_.last_drop()->workflow, "");
+  EXPECT_FALSE(cancel("workflow=order&status=waiting").contains("pendingStarts"));
+  service_.has_further_page = true;
+  EXPECT_FALSE(cancel("all=1").contains("pendingStarts")) << "not with the first page";
+}
+
 TEST_F(InstanceRoutes, PassesTheParametersOfAPageOfTheHistory) {
   const std::string history =
       std::string("/v1/ns/default/instances/") + FakeService::kInstance + "/history";

@@ -18,6 +18,7 @@ std::vector<Command> all_commands(const std::string& ns) {
           StartInstance{.ns = ns, .workflow = "none", .input = Json::object()},
           TriggerSchedule{.ns = ns, .workflow = "none"},
           CancelInstance{.ns = ns, .instance = id},
+          DropPendingStarts{.ns = ns, .workflow = "none", .since = {}},
           PauseInstance{.ns = ns, .instance = id},
           ResumeInstance{.ns = ns, .instance = id},
           RetryInstance{.ns = ns, .instance = id},

@@ -88,11 +88,14 @@ TEST_F(PendingStartRowsTest, AreVisitedByTheWorkflow) {
   ASSERT_TRUE(write_pending_start(*tx, other, start(10, 10), std::nullopt));
   std::vector<Fingerprint> keys{place("a").key, place("b").key, place("c").key};
   std::sort(keys.begin(), keys.end());
-  const auto seen = [&](const std::optional<Fingerprint>& behind, size_t most) {
+  const auto seen = [&](const std::optional<Fingerprint>& last, size_t most,
+                        std::optional<WorkflowNumber> workflow = WorkflowNumber(5)) {
     std::vector<Fingerprint> found;
     size_t damaged = 0;
+    std::optional<PendingStartPlace> behind;
+    if (last) behind = PendingStartPlace{NamespaceNumber(3), WorkflowNumber(5), *last};
     EXPECT_TRUE(each_pending_start(
-        *tx, NamespaceNumber(3), WorkflowNumber(5), behind,
+        *tx, NamespaceNumber(3), workflow, behind,
         [&](const PendingStartPlace& one, const PendingStart&) {
           found.push_back(one.key);
           return found.size() < most;
@@ -104,6 +107,8 @@ TEST_F(PendingStartRowsTest, AreVisitedByTheWorkflow) {
   EXPECT_EQ(seen({}, 1).first, std::vector{keys[0]});
   EXPECT_EQ(seen(keys[0], 9).first, std::vector({keys[1], keys[2]}));
   EXPECT_EQ(seen(keys[2], 9).first, std::vector<Fingerprint>());
+  EXPECT_EQ(seen(keys[1], 9, std::nullopt).first, std::vector({keys[2], other.key}))
+      << "of all workflows";
   Writer row;
   row.raw(kPendingStartKey);
   row.u32(3);
