@@ -78,6 +78,10 @@ void Instances::count_skipped(const StartGate& gate) {
   if (gate.effect == EventEffect::Kind::kSkipped) ++batch_.outcome.counts.starts_skipped;
 }
 
+void Instances::count_rejected(const StartGate& gate) {
+  if (gate.effect == EventEffect::Kind::kSkipped) ++batch_.outcome.counts.starts_rejected;
+}
+
 void Instances::note_skipped(const EventPosition& position, const WorkflowEntry& entry,
                              const StartGate& gate) {
   count_skipped(gate);

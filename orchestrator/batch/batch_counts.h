@@ -54,6 +54,10 @@ struct BatchCounts {
   /// Starts by events and ticks that were skipped because the workflow is singular, or had no free
   /// slot; and starts of subflows that `onLimit: skip` has dropped.
   uint64_t starts_skipped = 0;
+  /// Starts by requests and subflows that were refused because the workflow is singular, or had no
+  /// free slot.
+  uint64_t starts_rejected = 0;
+  uint64_t starts_timed_out = 0;  ///< starts whose wait for a slot or a throttle timed out
   uint64_t starts_limited = 0;    ///< starts that the `rateLimit` of their workflow refused
   uint64_t starts_debounced = 0;  ///< pending starts that a newer request has replaced
   uint64_t starts_batched = 0;    ///< requests whose input was put into a batch of starts
@@ -63,7 +67,8 @@ struct BatchCounts {
   uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)
   /// How often an attempt of a call had to wait for a slot or a throttle.
   uint64_t calls_queued = 0;
-  uint64_t calls_admitted = 0;  ///< how often such a wait ended with the slot or the hand-out
+  uint64_t calls_admitted = 0;   ///< how often such a wait ended with the slot or the hand-out
+  uint64_t calls_timed_out = 0;  ///< attempts of calls whose wait for a throttle timed out
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;

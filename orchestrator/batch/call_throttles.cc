@@ -38,6 +38,7 @@ Status leave_out(BatchState& batch, const InstanceId& id, const OpenThrottle& th
 /// Ends a task whose wait has lasted too long.
 Status end_wait(BatchState& batch, const InstanceId& id, const OpenTask& known) {
   TRY(end_task(batch, id));
+  ++batch.outcome.counts.calls_timed_out;
   Error error{std::string(kCallThrottleTimeout),
               fmt::format("the call waited for the throttle of its service until {}, which is as "
                           "long as `throttle.timeout` permits",

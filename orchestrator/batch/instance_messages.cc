@@ -201,6 +201,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   StartGate gate = TRY(instances_.admit(now, *entry, **workflow, message.input));
   if (gate.is_dropped) return drop(now, message, queued.lane);
   if (gate.refusal) {
+    instances_.count_rejected(gate);
     return refuse(now, message, queued.lane, shown_to_caller(message, *gate.refusal));
   }
   spec.place = std::move(gate.place);

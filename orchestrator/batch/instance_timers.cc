@@ -18,6 +18,8 @@ Result<bool> Instances::fire(TimePoint now, LoadedInstance& loaded, const Timer&
   // Events since its last step are kept only for an instance that is evaluating or has calls under
   // way. Any other instance listens only to events that come from now on.
   if (!may_come_to_listen(instance)) instance.listen_from = from;
+  const bool ends_wait = timer.kind == TimerKind::kQueue || timer.kind == TimerKind::kThrottle;
+  if (ends_wait) ++batch_.outcome.counts.starts_timed_out;
   return step_once(now, loaded, Fired{.kind = timer.kind, .deadline = timer.deadline});
 }
 

@@ -85,6 +85,8 @@ class Instances {
                                               bool is_new);
   /// Counts a start without a caller that admit() refused.
   void count_skipped(const StartGate& gate);
+  /// Counts one whose caller gets the error.
+  void count_rejected(const StartGate& gate);
   /// Counts it, and notes the effect with the event that would have started the instance.
   void note_skipped(const EventPosition& position, const WorkflowEntry& entry,
                     const StartGate& gate);

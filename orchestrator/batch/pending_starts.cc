@@ -241,6 +241,7 @@ Status PendingStarts::refuse(TimePoint again, const PendingStartPlace& place, Pe
   }
   const Error& reason = *gate.refusal;
   if (pending.caller || is_key_error(reason)) {
+    instances_.count_rejected(gate);
     // The key, and what jq says about it, may be data of a secret.
     return drop(place, pending,
                 tl::unexpected(Error{

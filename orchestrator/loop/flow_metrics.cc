@@ -10,6 +10,13 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                         "Starts that were skipped, because the singular workflow has a live "
                         "instance or the workflow has no free slot: by an event or a tick, and "
                         "of subflows that `onLimit: skip` has dropped.")),
+      rejected_(
+          plain_counter(registry, "millrace_starts_rejected_total",
+                        "Starts by calls and of subflows that were refused, because the singular "
+                        "workflow has a live instance or the workflow has no free slot.")),
+      timed_out_(plain_counter(registry, "millrace_start_waits_timed_out_total",
+                               "Starts whose wait for a slot or the throttle of their workflow "
+                               "reached its timeout.")),
       limited_(plain_counter(registry, "millrace_starts_limited_total",
                              "Starts that the `rateLimit` of their workflow refused.")),
       debounced_(plain_counter(registry, "millrace_starts_debounced_total",
@@ -37,6 +44,9 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
       calls_admitted_(plain_counter(registry, "millrace_calls_admitted_total",
                                     "Attempts of calls that waited for a slot of their service and "
                                     "got it, or that the throttle of their service let pass.")),
+      calls_timed_out_(plain_counter(registry, "millrace_call_waits_timed_out_total",
+                                     "Attempts of calls whose wait for the throttle of their "
+                                     "service reached its timeout.")),
       pending_(
           plain_gauge(registry, "millrace_pending_starts",
                       "Starts that the `debounce` or the `batch` of their workflow has put off, "
@@ -49,6 +59,8 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
 
 void FlowMetrics::add(const BatchCounts& counts) {
   skipped_.Increment(static_cast<double>(counts.starts_skipped));
+  rejected_.Increment(static_cast<double>(counts.starts_rejected));
+  timed_out_.Increment(static_cast<double>(counts.starts_timed_out));
   limited_.Increment(static_cast<double>(counts.starts_limited));
   debounced_.Increment(static_cast<double>(counts.starts_debounced));
   batched_.Increment(static_cast<double>(counts.starts_batched));
@@ -58,6 +70,7 @@ void FlowMetrics::add(const BatchCounts& counts) {
   replaced_.Increment(static_cast<double>(counts.starts_replaced));
   calls_waited_.Increment(static_cast<double>(counts.calls_queued));
   calls_admitted_.Increment(static_cast<double>(counts.calls_admitted));
+  calls_timed_out_.Increment(static_cast<double>(counts.calls_timed_out));
 }
 
 }  // namespace millrace

@@ -33,6 +33,8 @@ class FlowMetrics {
 
  private:
   prometheus::Counter& skipped_;
+  prometheus::Counter& rejected_;
+  prometheus::Counter& timed_out_;
   prometheus::Counter& limited_;
   prometheus::Counter& debounced_;
   prometheus::Counter& batched_;
@@ -42,6 +44,7 @@ class FlowMetrics {
   prometheus::Counter& replaced_;
   prometheus::Counter& calls_waited_;
   prometheus::Counter& calls_admitted_;
+  prometheus::Counter& calls_timed_out_;
   prometheus::Gauge& pending_;
   NamespaceGauge queued_;
   NamespaceGauge queued_calls_;

@@ -218,6 +218,7 @@ TEST_F(CallThrottlesTest, EndsACallWhoseWaitTimesOut) {
   world.run_for(Duration(1));
   EXPECT_EQ(world.status(waits), "failed");
   EXPECT_EQ(error_of(waits), "millrace.throttle.timeout");
+  EXPECT_EQ(world.metric("millrace_call_waits_timed_out_total"), 1);
   EXPECT_EQ(world.rows_of("queues"), 0U);
   world.run_for(hours(1));
   EXPECT_THAT(handed_out(), ElementsAre("a"));

@@ -134,6 +134,8 @@ TEST_F(ConcurrencyTest, RefusesACallWithReject) {
   const Error error = refused("b");
   EXPECT_EQ(error.code, "millrace.concurrency.limit");
   EXPECT_THAT(error.message, HasSubstr("of the key \"c1\""));
+  EXPECT_EQ(world.metric("millrace_starts_rejected_total"), 1);
+  EXPECT_EQ(world.metric("millrace_starts_skipped_total"), 0);
   go("a");
   EXPECT_THAT(start("b"), SizeIs(36));
   EXPECT_EQ(queued(), 0);
@@ -267,6 +269,7 @@ TEST_F(ConcurrencyTest, EndsAStartWhoseWaitTimesOut) {
   world.run_for(minutes(2));
   EXPECT_EQ(world.status(late), "failed");
   EXPECT_EQ(error_of(late), "millrace.concurrency.timeout");
+  EXPECT_EQ(world.metric("millrace_start_waits_timed_out_total"), 1);
   EXPECT_EQ(world.rows_of("queues"), 2U) << "the slot of the first instance, and its counts";
 }
 

@@ -271,6 +271,7 @@ TEST_F(Throttles, EndAStartWhoseWaitTimesOut) {
   world.run_for(minutes(2));
   EXPECT_EQ(world.status(late), "failed");
   EXPECT_EQ(error_of(late), "millrace.throttle.timeout");
+  EXPECT_EQ(world.metric("millrace_start_waits_timed_out_total"), 1);
   EXPECT_EQ(world.rows_of("queues"), 0U);
 }
 

@@ -41,7 +41,10 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
 Status admit_start(const CommandContext& context, const WorkflowEntry& entry,
                    const Workflow& workflow, StartSpec& spec) {
   StartGate gate = TRY(context.instances.admit(context.now, entry, workflow, spec.data));
-  if (gate.refusal) return tl::unexpected(*std::move(gate.refusal));
+  if (gate.refusal) {
+    context.instances.count_rejected(gate);
+    return tl::unexpected(*std::move(gate.refusal));
+  }
   spec.place = std::move(gate.place);
   return {};
 }
