@@ -146,6 +146,39 @@ std::string elsewhere_look_line(const Json& answer) {
          fmt::format("  Of the names without a namespace, only {} were looked at.\n", unknown);
 }
 
+/// `1 start waits`, `3 calls wait`
+std::string those_that_wait(const Json& limit, std::string_view noun) {
+  const auto number = limit.value("waiting", size_t{0});
+  return number == 1 ? fmt::format("1 {} waits", noun) : fmt::format("{} {}s wait", number, noun);
+}
+
+/// When a wait to start ends, and with which error; empty: it has no timeout.
+std::string end_of_wait_line(const Json& wait) {
+  const std::string until = member_text(wait, "until");
+  if (until.empty()) return "";
+  return fmt::format(
+      "  If it still waits at {}, it fails with {}{}.\n", until, member_text(wait, "error"),
+      wait.value("paused", false) ? "; the time does not count while the instance is paused" : "");
+}
+
+/// With which error an instance has ended, and for what it waited until then; empty: it has no
+/// error.
+std::string ended_lines(const Json& instance) {
+  const Json error = instance.value("error", Json());
+  if (!error.is_object()) return "";
+  std::string lines =
+      fmt::format("It ended with {}: {}\n", member_text(error, "code"), member_text(error, "msg"));
+  const Json waited = instance.value("waited", Json());
+  if (!waited.is_object()) return lines;
+  const std::string key = waited.contains("key")
+                              ? fmt::format(" of the key {}", harmless(dump_json(waited["key"])))
+                              : "";
+  const bool is_slot = member_text(waited, "for") == "slot";
+  return lines + fmt::format("  It had waited for {}{} of its workflow since {}.\n",
+                             is_slot ? "a slot" : "the throttle", key,
+                             member_text(waited, "since"));
+}
+
 /// What a start that waits for a slot waits for, and who holds it; empty: it does not wait for one.
 std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   const Json slot = instance.value("slot", Json::object());
@@ -153,16 +186,20 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   const std::string key =
       slot.contains("key") ? fmt::format(" of the key {}", harmless(dump_json(slot["key"]))) : "";
   std::string lines = fmt::format(
-      "It waits for a slot{} of its workflow, with the priority {}: {} held, {} starts wait; "
-      "`millrace -n {} queue list --workflow {}` lists them.\n",
-      key, slot.value("priority", 0), slot.value("held", size_t{0}),
-      slot.value("waiting", size_t{0}), shell_word(options.ns),
-      shell_word(member_text(instance, "workflow")));
-  for (const Json& holder : member_list(slot, "holders")) {
+      "It waits for a slot{} of its workflow, with the priority {}: {} held, {}; "
+      "`millrace -n {} instance list --workflow {} --status pending` lists them.\n",
+      key, slot.value("priority", 0), slot.value("held", size_t{0}), those_that_wait(slot, "start"),
+      shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+  const Json& holders = member_list(slot, "holders");
+  for (const Json& holder : holders) {
     lines += fmt::format("  held by {} since {}\n", member_text(holder, "instance"),
                          member_text(holder, "since"));
   }
-  return lines;
+  if (slot.value("held", size_t{0}) > holders.size()) {
+    lines += fmt::format("  `millrace -n {} queue holders --workflow {}` lists all holders\n",
+                         shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+  }
+  return lines + end_of_wait_line(slot);
 }
 
 /// What the instance has left of its compensations; empty: nothing.
@@ -205,10 +242,11 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
           ? fmt::format(" The next of them may begin at {}.", member_text(throttled, "nextAt"))
           : "";
   return fmt::format(
-      "It waits for the throttle of its workflow{}{}, with the priority {}: {} starts wait.{} "
-      "`millrace -n {} queue list --workflow {}` lists them.\n",
-      limit, key, throttled.value("priority", 0), throttled.value("waiting", size_t{0}), next,
-      shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+             "It waits for the throttle of its workflow{}{}, with the priority {}: {}.{} "
+             "`millrace -n {} instance list --workflow {} --status pending` lists them.\n",
+             limit, key, throttled.value("priority", 0), those_that_wait(throttled, "start"), next,
+             shell_word(options.ns), shell_word(member_text(instance, "workflow"))) +
+         end_of_wait_line(throttled);
 }
 
 /// For what a call waits: the limit of its service or image, and its key.
@@ -226,23 +264,23 @@ std::string pause_of_call(const Json& limit) {
 }
 
 std::string slot_line_of_call(size_t index, const Json& slot) {
-  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {} calls wait{}.\n", index,
+  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.\n", index,
                      limit_of_call(slot), slot.value("held", size_t{0}),
-                     slot.value("limit", size_t{0}), slot.value("waiting", size_t{0}),
+                     slot.value("limit", size_t{0}), those_that_wait(slot, "call"),
                      pause_of_call(slot));
 }
 
 std::string throttle_line_of_call(size_t index, const Json& throttled) {
-  std::string line =
-      fmt::format("Call {} waits for the throttle of {}: {} in {}, {} calls wait{}.", index,
-                  limit_of_call(throttled), throttled.value("limit", size_t{0}),
-                  member_text(throttled, "period"), throttled.value("waiting", size_t{0}),
-                  pause_of_call(throttled));
+  std::string line = fmt::format("Call {} waits for the throttle of {}: {} in {}, {}{}.", index,
+                                 limit_of_call(throttled), throttled.value("limit", size_t{0}),
+                                 member_text(throttled, "period"),
+                                 those_that_wait(throttled, "call"), pause_of_call(throttled));
   if (throttled.contains("nextAt")) {
     line += fmt::format(" The next of them may be made at {}.", member_text(throttled, "nextAt"));
   }
   if (throttled.contains("until")) {
-    line += fmt::format(" It waits until {}.", member_text(throttled, "until"));
+    line += fmt::format(" If it still waits at {}, it fails with millrace.throttle.timeout.",
+                        member_text(throttled, "until"));
   }
   return line + "\n";
 }
@@ -276,6 +314,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json waits = awaited_events(instance);
   const std::string others = other_wait_lines(instance, options);
   const Json& entering = member_list(instance, "entering");
+  text += ended_lines(instance);
   text += slot_lines(instance, options);
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);

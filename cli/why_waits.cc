@@ -127,6 +127,10 @@ std::string other_wait_lines(const Json& instance, const WhyTextOptions& options
 }
 
 std::string short_wait(const Json& wait) {
+  if (wait.contains("for")) {
+    const std::string what = member_text(wait, "for");
+    return wait.contains("key") ? fmt::format("{} {}", what, dump_json(wait["key"])) : what;
+  }
   if (wait.contains("until")) {
     const std::string what = member_text(wait, "what");
     return fmt::format("{} {}", what == "delay" ? "delay until" : "next " + what + " at",

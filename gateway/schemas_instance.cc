@@ -190,9 +190,10 @@ Json listed_instance() {
       instance_head(),
       {
           {"waits?",
-           list(either({wait, ref("TimeWait"), ref("CallWait"), counted}),
-                "What the instance waits for: events, the end of a delay, the next attempt, or "
-                "calls. Four at most; without a `context` whose texts are too long. Of more than "
+           list(either({wait, ref("TimeWait"), ref("CallWait"), ref("StartWait"), counted}),
+                "What the instance waits for: events, the end of a delay, the next attempt, "
+                "calls, or its start. Four at most; without a `context` whose texts are too long. "
+                "Of more than "
                 "eight calls only how many there are.")},
           {"moreWaits?", whole("How many other events or calls it waits for.", 1)},
       });
@@ -213,6 +214,9 @@ void add_instance_schemas(ApiSchemas& all) {
       {"held", whole("How many instances hold a slot of the key.")},
       {"waiting", whole("How many starts wait for one.")},
       {"holders", list(holder, "Those that have held theirs longest; at most three.")},
+      {"until?", instant("When its wait ends with the `error`; missing: the wait has no timeout.")},
+      {"error?", text("The error code.")},
+      {"paused?", exactly(true, "The time stands still, since the instance is paused.")},
   });
   all["Throttled"].schema = object({
       {"key?", any("The value of `throttle.key`; none: the throttle has no key.")},
@@ -221,6 +225,9 @@ void add_instance_schemas(ApiSchemas& all) {
       {"limit?", whole("How many instances may start in the period.", 1)},
       {"period?", text("The length of the period, as the definition has it.")},
       {"nextAt?", instant("When the throttle permits the next start of the key.")},
+      {"until?", instant("When its wait ends with the `error`; missing: the wait has no timeout.")},
+      {"error?", text("The error code.")},
+      {"paused?", exactly(true, "The time stands still, since the instance is paused.")},
   });
   all["CallWait"].schema = call_wait();
   all["TimeWait"].schema = with_consequence(object({
@@ -230,6 +237,10 @@ void add_instance_schemas(ApiSchemas& all) {
                     "the next run of the workflow.")},
       {"held?", exactly(true, "The time stands still, since the instance is paused.")},
   }));
+  all["StartWait"].schema = object({
+      {"for", word({"slot", "throttle"}, "Of one that waits to start: for what it waits.")},
+      {"key?", any("The value of the key; none: the limit has no key.")},
+  });
   all["InstanceHead"].schema = listed_instance();
   all["Instances"].schema = bounded_page(ref("InstanceHead"));
   all["InstanceCall"].schema =

@@ -219,12 +219,21 @@ void add_why_schemas(ApiSchemas& all) {
       object({{"type", text()}, {"context", ref("EventContext")}, {"lookbackFrom?", window}});
   all["AwaitedCall"].schema = awaited_call();
   const Json entering = object({{"type", text()}, {"lookbackFrom?", window}});
+  const Json waited = object({
+      {"for",
+       word({"slot", "throttle"}, "Of one that ended by its wait to start: for what it waited.")},
+      {"since", instant("Since when it waited.")},
+      {"key?", any("The value of the key; none: the limit has no key.")},
+  });
   const Json asked = object({
       {"id", instance_id()},
       {"workflow", text("The id of the workflow.")},
       {"status", text()},
       {"state?", text("The id of the state.")},
       {"since", instant("When the instance entered its state, or ended.")},
+      {"error?", object({{"code", text("The error code with which it ended.")},
+                         {"msg", text("The message.")}})},
+      {"waited?", waited},
       {"waits", list(either({wait, ref("TimeWait"), ref("AwaitedCall")}),
                      "What it waits for: events, the end of a delay, the next attempt, or calls; "
                      "at most 20 calls.")},

@@ -55,11 +55,11 @@ Result<bool> Instances::drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCo
   return true;
 }
 
-/// Cancels the instance in whose place the new one starts: if some wait for a slot, because an
-/// instance that was cancelled makes its compensations, the next of them, else the one that has
-/// held its slot longest.
+/// Cancels the instance in whose place the new one, `newer`, starts: if some wait for a slot,
+/// because an instance that was cancelled makes its compensations, the next of them, else the one
+/// that has held its slot longest.
 Status Instances::replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                          const Slot& slot) {
+                          const Slot& slot, const InstanceId& newer) {
   if (workflow.concurrency->on_limit != Concurrency::OnLimit::kReplace) return {};
   if (TRY(has_room(entry, workflow, slot))) return {};
   const SlotKey key = slot_key_of(entry.number, slot.key);
@@ -72,9 +72,9 @@ Status Instances::replace(TimePoint now, const WorkflowEntry& entry, const Workf
   ++batch_.outcome.counts.starts_replaced;
   TRY(step(now, *loaded,
            Cancel{.error = {"millrace.concurrency.replaced",
-                            fmt::format("another start of workflow \"{}\"{} took its place "
-                                        "(`concurrency.onLimit: replace`)",
-                                        entry.id, of_slot_key(slot))}}));
+                            fmt::format("instance {}, another start of workflow \"{}\"{}, took "
+                                        "its place (`concurrency.onLimit: replace`)",
+                                        to_string(newer), entry.id, of_slot_key(slot))}}));
   return {};
 }
 
@@ -100,7 +100,10 @@ Status Instances::place(TimePoint now, LoadedInstance& loaded, const Workflow& w
 Result<LoadedInstance*> Instances::begin_in_place(TimePoint now, const WorkflowEntry& entry,
                                                   const Workflow& workflow, StartSpec spec) {
   StartPlace where = std::exchange(spec.place, {});
-  if (where.slot) TRY(replace(now, entry, workflow, *where.slot));
+  if (where.slot) {
+    if (!spec.id) spec.id = batch_.make_id(now);
+    TRY(replace(now, entry, workflow, *where.slot, *spec.id));
+  }
   LoadedInstance& loaded = begin(now, entry, workflow, std::move(spec));
   if (where.slot) TRY(place(now, loaded, workflow, *std::move(where.slot)));
   loaded.instance.throttled = std::move(where.throttled);

@@ -209,7 +209,7 @@ class Instances {
   Result<bool> has_room(const WorkflowEntry& entry, const Workflow& workflow, const Slot& slot);
   Result<bool> drop_gone(NamespaceNumber ns, const SlotKey& key, SlotCounts& counts);
   Status replace(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                 const Slot& slot);
+                 const Slot& slot, const InstanceId& newer);
   Status place(TimePoint now, LoadedInstance& loaded, const Workflow& workflow, Slot slot);
   Result<LoadedInstance*> begin_in_place(TimePoint now, const WorkflowEntry& entry,
                                          const Workflow& workflow, StartSpec spec);

@@ -174,10 +174,10 @@ AfterTimer after_execution(const FiredTimer& fired) {
 }
 
 /// As the end of a start that has waited too long, of which nothing has run.
-AfterTimer after_wait_to_start(std::string code) {
+AfterTimer after_wait_to_start(std::string_view code) {
   return {.causes = Causes::kEnd,
           .then = {},
-          .error = std::move(code),
+          .error = std::string(code),
           .status = InstanceStatus::kFailed};
 }
 
@@ -260,9 +260,9 @@ AfterTimer after_timer(const Timer& timer, const TimedInstance& instance,
     case TimerKind::kExecution:
       return after_execution(fired);
     case TimerKind::kQueue:
-      return after_wait_to_start("millrace.concurrency.timeout");
+      return after_wait_to_start(kSlotTimeout);
     case TimerKind::kThrottle:
-      return after_wait_to_start("millrace.throttle.timeout");
+      return after_wait_to_start(kThrottleTimeout);
   }
   return {};
 }

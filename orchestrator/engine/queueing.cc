@@ -59,15 +59,15 @@ void arm_throttle(Instance& instance, const Workflow& workflow, TimePoint now) {
 
 void give_up_slot(StepContext& step, TimePoint deadline) {
   end_unstarted(step,
-                {"millrace.concurrency.timeout",
-                 fmt::format("the start waited for a slot of its workflow until {}, which is as "
-                             "long as `concurrency.timeout` permits",
-                             format_rfc3339(deadline))});
+                {std::string(kSlotTimeout),
+                 fmt::format("the start waited for a slot of its workflow from {} until {}, which "
+                             "is as long as `concurrency.timeout` permits",
+                             format_rfc3339(step.instance.started_at), format_rfc3339(deadline))});
 }
 
 void give_up_throttle(StepContext& step, TimePoint deadline) {
   end_unstarted(step,
-                {"millrace.throttle.timeout",
+                {std::string(kThrottleTimeout),
                  fmt::format("the start waited for the throttle of its workflow until {}, which is "
                              "as long as `throttle.timeout` permits",
                              format_rfc3339(deadline))});

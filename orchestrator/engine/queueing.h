@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/time.h"
@@ -14,6 +15,10 @@
 #include "states/workflow.h"
 
 namespace millrace {
+
+/// The errors of a start that has waited too long.
+inline constexpr std::string_view kSlotTimeout = "millrace.concurrency.timeout";
+inline constexpr std::string_view kThrottleTimeout = "millrace.throttle.timeout";
 
 /// Makes a new instance wait for a slot: none of its timeouts counts except that of the wait.
 void hold_in_queue(Instance& instance, const Workflow& workflow, Slot slot, TimePoint now);
@@ -33,10 +38,10 @@ void arm_queue(Instance& instance, const Workflow& workflow, TimePoint now);
 void arm_throttle(Instance& instance, const Workflow& workflow, TimePoint now);
 
 /// Ends an instance whose wait for a slot has timed out as failed, without `on_failure` and another
-/// run: nothing of it has run. Error `millrace.concurrency.timeout`.
+/// run: nothing of it has run. Error kSlotTimeout.
 void give_up_slot(StepContext& step, TimePoint deadline);
 
-/// As give_up_slot(), for a wait for the throttle. Error `millrace.throttle.timeout`.
+/// As give_up_slot(), for a wait for the throttle. Error kThrottleTimeout.
 void give_up_throttle(StepContext& step, TimePoint deadline);
 
 void apply(StepContext& step, const Admitted& admitted);

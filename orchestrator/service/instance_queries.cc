@@ -8,6 +8,7 @@
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
+#include "orchestrator/service/start_wait.h"
 #include "orchestrator/service/work_waits.h"
 #include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
@@ -90,6 +91,10 @@ Result<Json> Queries::list_item(const View& view, const Instance& instance,
   Json json = TRY(head(view, instance, disclosures));
   if (!instance.listeners.empty()) {
     add_waits(json, instance, disclosures.of(instance.sealed));
+    return json;
+  }
+  if (Json start = wait_to_start(instance, disclosures.of(instance.sealed)); !start.is_null()) {
+    json["waits"] = Json::array({std::move(start)});
     return json;
   }
   const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));

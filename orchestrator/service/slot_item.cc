@@ -6,6 +6,7 @@
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "model/start_rate.h"
+#include "orchestrator/engine/queueing.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/queue_rows.h"
@@ -17,6 +18,19 @@ namespace millrace {
 namespace {
 
 constexpr size_t kShownHolders = 3;
+
+/// Adds {"until","error","paused"?}: when the wait of a start ends with that error, by its timer of
+/// the kind. Nothing if the wait has no timeout.
+void add_end_of_wait(const Instance& instance, TimerKind kind, Json& item) {
+  for (const auto* const timers : {&instance.timers, &instance.held_timers}) {
+    for (const Timer& timer : *timers) {
+      if (timer.kind != kind) continue;
+      item["until"] = format_rfc3339(timer.deadline);
+      item["error"] = kind == TimerKind::kQueue ? kSlotTimeout : kThrottleTimeout;
+      if (timers == &instance.held_timers) item["paused"] = true;
+    }
+  }
+}
 
 }  // namespace
 
@@ -37,6 +51,7 @@ Result<Json> slot_item(const View& view, const Instance& instance, const Disclos
             {"waiting", counts.queued},
             {"holders", Json::array()}};
   if (!slot.key.empty()) item["key"] = disclosure.over(slot_key_json(slot.key));
+  if (slot.is_queued) add_end_of_wait(instance, TimerKind::kQueue, item);
   TRY(each_slot_place(
       view, QueueRow::kHolder, key,
       [&](const SlotPlace& holder) {
@@ -77,6 +92,7 @@ Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
   if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
   Json item{{"priority", throttled.priority}, {"waiting", counts ? counts->queued : 0}};
   if (!throttled.key.empty()) item["key"] = disclosure.over(slot_key_json(throttled.key));
+  add_end_of_wait(instance, TimerKind::kThrottle, item);
   const auto record = read_workflow(view, instance.ns, workflow);
   if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
   if (!record || !*record || (*record)->number != key.workflow) return item;

@@ -24,9 +24,11 @@ namespace millrace {
 /// The key of a slot as a JSON value. A damaged one, which is not JSON, is shown as a text.
 Json slot_key_json(const std::string& key);
 
-/// {"queued","key"?,"priority","held","waiting","holders":[{"instance","since"}]} of an instance
-/// with a slot: whether it waits for one, how many instances hold a slot of its key and how many
-/// wait for one, and the three that have held theirs longest. Errors: those of the view.
+/// {"queued","key"?,"priority","held","waiting","holders":[{"instance","since"}],"until"?,"error"?,
+/// "paused"?} of an instance with a slot: whether it waits for one, how many instances hold a slot
+/// of its key and how many wait for one, and the three that have held theirs longest; of one that
+/// waits, when the wait ends with an error, and with which; `paused`: the time stands still, as the
+/// instance is paused. Errors: those of the view.
 Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure);
 
 /// Adds {"nextAt"} to the item: the first time at which a throttle permits a start or a call of its
@@ -38,9 +40,10 @@ Status add_next_at(const View& view, const StartRatePlace& place, const StartLim
 StartRatePlace rate_place(const View& view, const SlotKey& key);
 StartRatePlace rate_place(const View& view, const CallSlotKey& key);
 
-/// {"key"?,"priority","waiting","limit"?,"period"?,"nextAt"?} of an instance that waits for the
-/// throttle: how many starts of its key wait, what the newest revision of its workflow, which has
-/// that id, permits, and when it permits the next of them. Errors: those of the view.
+/// {"key"?,"priority","waiting","limit"?,"period"?,"nextAt"?,"until"?,"error"?,"paused"?} of an
+/// instance that waits for the throttle: how many starts of its key wait, what the newest revision
+/// of its workflow, which has that id, permits, and when it permits the next of them; and the end
+/// of its wait, as of slot_item(). Errors: those of the view.
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
                             const Instance& instance, std::string_view workflow,
                             const Disclosure& disclosure);

@@ -13,6 +13,7 @@
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/start_wait.h"
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_calls.h"
 #include "orchestrator/service/why_parts.h"
@@ -270,6 +271,11 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
               {"looked", looked.looked},
               {"complete", looked.is_complete},
               {"events", Json::array()}};
+  if (has_ended(instance.status) && instance.error) {
+    answer["instance"]["error"] = shown_detail(to_json(*instance.error), disclosure);
+    Json waited = TRY(wait_at_end(view, instance, disclosure));
+    if (!waited.is_null()) answer["instance"]["waited"] = std::move(waited);
+  }
   if (is_queued(instance)) answer["instance"]["slot"] = TRY(slot_item(view, instance, disclosure));
   if (is_throttled(instance)) {
     answer["instance"]["throttled"] =

@@ -1038,12 +1038,12 @@ export type InstanceHead = {
   /** The id of the state in which the instance is. */
   state: string
   status: "pending" | "running" | "waiting" | "paused" | "complete" | "failed" | "timedout" | "cancelled" | "damaged"
-  /** What the instance waits for: events, the end of a delay, the next attempt, or calls. Four at most; without a `context` whose texts are too long. Of more than eight calls only how many there are. */
+  /** What the instance waits for: events, the end of a delay, the next attempt, calls, or its start. Four at most; without a `context` whose texts are too long. Of more than eight calls only how many there are. */
   waits?: Array<{
     context?: EventContext
     /** The type of the events. */
     type: string
-  } | TimeWait | CallWait | {
+  } | TimeWait | CallWait | StartWait | {
     /** How many calls the state has made. */
     calls: number
     /** The id of the function, if it is the same for the first and the last. */
@@ -1229,6 +1229,12 @@ export type InstanceWhy = {
       lookbackFrom?: string
       type: string
     }>
+    error?: {
+      /** The error code with which it ended. */
+      code: string
+      /** The message. */
+      msg: string
+    }
     id: string
     /** How many other calls have not ended. */
     moreWaits?: number
@@ -1239,6 +1245,14 @@ export type InstanceWhy = {
     state?: string
     status: string
     throttled?: Throttled
+    waited?: {
+      /** Of one that ended by its wait to start: for what it waited. */
+      for: "slot" | "throttle"
+      /** The value of the key; none: the limit has no key. */
+      key?: unknown
+      /** Since when it waited. */
+      since: string
+    }
     /** The first calls that wait for a slot or a throttle; at most three. */
     waitingCalls?: Array<{
       /** The place of the call. */
@@ -2058,6 +2072,8 @@ export type Session = {
 }
 
 export type Slot = {
+  /** The error code. */
+  error?: string
   /** How many instances hold a slot of the key. */
   held: number
   /** Those that have held theirs longest; at most three. */
@@ -2069,10 +2085,14 @@ export type Slot = {
   }>
   /** The value of `concurrency.key`; none: the workflow has no key. */
   key?: unknown
+  /** The time stands still, since the instance is paused. */
+  paused?: true
   /** A start with a higher one gets a slot first. */
   priority: number
   /** Whether the instance waits for the slot. */
   queued: boolean
+  /** When its wait ends with the `error`; missing: the wait has no timeout. */
+  until?: string
   /** How many starts wait for one. */
   waiting: number
 }
@@ -2252,6 +2272,13 @@ export type Sources = {
   next: string | null
 }
 
+export type StartWait = {
+  /** Of one that waits to start: for what it waits. */
+  for: "slot" | "throttle"
+  /** The value of the key; none: the limit has no key. */
+  key?: unknown
+}
+
 export type StartedOrEnded = InstanceStarted | Instance
 
 export type StoreReport = {
@@ -2392,16 +2419,22 @@ export type TaskProgress = {
 }
 
 export type Throttled = {
+  /** The error code. */
+  error?: string
   /** The value of `throttle.key`; none: the throttle has no key. */
   key?: unknown
   /** How many instances may start in the period. */
   limit?: number
   /** When the throttle permits the next start of the key. */
   nextAt?: string
+  /** The time stands still, since the instance is paused. */
+  paused?: true
   /** The length of the period, as the definition has it. */
   period?: string
   /** A start with a higher one begins first. */
   priority: number
+  /** When its wait ends with the `error`; missing: the wait has no timeout. */
+  until?: string
   /** How many starts of the key wait. */
   waiting: number
 }

@@ -166,6 +166,8 @@ TEST_F(ConcurrencyTest, CancelsTheOldestInstanceWithReplace) {
   const std::string newest = start("c");
   EXPECT_EQ(world.status(oldest), "cancelled");
   EXPECT_EQ(error_of(oldest), "millrace.concurrency.replaced");
+  EXPECT_THAT(world.instance(oldest)["error"]["msg"],
+              HasSubstr("instance " + newest + ", another start of workflow \"ship\", took its"));
   EXPECT_EQ(world.status(other), "waiting");
   EXPECT_EQ(world.status(newest), "waiting");
   EXPECT_EQ(world.metric("millrace_starts_replaced_total"), 1);

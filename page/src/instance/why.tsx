@@ -12,7 +12,7 @@ import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { Effects, EventTitle, JudgedCard, type Corrections } from '../ui/judged'
 import type { Again, Verb } from '../ui/instance_actions'
-import { CallLimit, SlotOf, ThrottledBy } from '../ui/limits'
+import { CallLimit, KeyOf, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
 import { CompensationLeft, Ended } from './ended'
 import { Context } from './now'
@@ -38,6 +38,7 @@ export function WhyTab({ ns, instance, records, again, choose }: { ns: string; i
       <Loaded resource={why} ns={ns}>{(answer) => (
         <>
           {!instance.endedAt && <Waits ns={ns} answer={answer} />}
+          {instance.endedAt && answer.instance.waited && <p>It had waited for {answer.instance.waited.for === 'slot' ? 'a slot' : 'the throttle'} of its workflow{answer.instance.waited.key !== undefined && <> with the key <KeyOf value={answer.instance.waited.key} /></>} since <Clock at={answer.instance.waited.since} exact />.</p>}
           {event && <p class="quiet">This event:</p>}
           {!event && (listens(answer) || answer.events.length > 0) && <Looked answer={answer} since={get('since')} until={get('until')} isOlder={get('cursor') !== null} />}
           {!event && instance.endedAt && answer.events.length === 0 && <p class="quiet">An instance that has ended takes no event. Ask about one to see what its last wait asked for.</p>}
@@ -100,6 +101,7 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
       <p><Status status={instance.status} />{instance.state && <> in <b>{instance.state}</b></>} <span class="quiet">since <Relative at={instance.since} /> · as of commit {count(asOf.commit)} and event #{asOf.cursor}</span></p>
       {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
+      <EndOfWait of={instance.slot ?? instance.throttled} />
       {(instance.waitingCalls ?? []).map((item) => <p key={item.index}>call {item.index} <CallLimit ns={ns} call={item} /></p>)}
       {instance.waits.map((wait) => 'type' in wait ? (
         <div>
@@ -113,6 +115,12 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
       {instance.compensation && <CompensationLeft compensation={instance.compensation} />}
     </section>
   )
+}
+
+/** When a wait to start ends with an error. */
+function EndOfWait({ of }: { of: InstanceWhy['instance']['slot'] | InstanceWhy['instance']['throttled'] }) {
+  if (!of?.until) return null
+  return <p>If it still waits at <Clock at={of.until} />, it fails with <code>{of.error}</code>{of.paused && '; the time does not count while it is paused'}.</p>
 }
 
 function Lookback({ from }: { from?: string }) {

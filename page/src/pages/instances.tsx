@@ -198,6 +198,7 @@ function WaitsFor({ item }: { item: InstanceHead }) {
 }
 
 function Wait({ wait }: { wait: NonNullable<InstanceHead['waits']>[number] }) {
+  if ('for' in wait) return <li>{wait.for} {wait.key !== undefined && <code>{JSON.stringify(wait.key)}</code>}</li>
   if ('until' in wait) return <li>{wait.what} until <Clock at={wait.until} /></li>
   if ('calls' in wait) return <li>{plural(wait.calls, 'call')}{wait.function && <> of {wait.function}</>}</li>
   if (!('type' in wait)) return <li>{wait.workflow === undefined ? 'call' : 'subflow'} {wait.function ?? wait.index}</li>

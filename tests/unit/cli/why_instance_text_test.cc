@@ -13,18 +13,57 @@ namespace {
 TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForTheThrottle) {
   const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
     "workflow": "notify", "throttled": {"key": "c-1", "limit": 10, "period": "PT1M", "priority": 2,
-    "waiting": 3, "nextAt": "T"}}, "events": [], "looked": 0})"));
+    "waiting": 3, "nextAt": "T", "until": "U", "error": "millrace.throttle.timeout"}},
+    "events": [], "looked": 0})"));
   EXPECT_NE(
       text.find("It waits for the throttle of its workflow (10 in PT1M) of the key \"c-1\", with "
                 "the priority 2: 3 starts wait. The next of them may begin at T. `millrace -n "
-                "default queue list --workflow notify` lists them.\n"),
+                "default instance list --workflow notify --status pending` lists them.\n"
+                "  If it still waits at U, it fails with millrace.throttle.timeout.\n"),
       std::string::npos)
       << text;
   const std::string bare = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
     "workflow": "w", "throttled": {"priority": 0, "waiting": 1}}, "events": [], "looked": 0})"));
-  EXPECT_NE(bare.find("of its workflow, with the priority 0: 1 starts wait. `millrace"),
+  EXPECT_NE(bare.find("of its workflow, with the priority 0: 1 start waits. `millrace"),
             std::string::npos)
       << bare;
+}
+
+TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForASlotAndWhoHoldsIt) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "workflow": "ship", "slot": {"queued": true, "key": "c-1", "priority": 2, "held": 5,
+    "waiting": 1, "until": "U", "error": "millrace.concurrency.timeout", "paused": true,
+    "holders": [{"instance": "a", "since": "S"}]}}, "events": [], "looked": 0})"));
+  EXPECT_NE(text.find("It waits for a slot of the key \"c-1\" of its workflow, with the priority "
+                      "2: 5 held, 1 start waits; `millrace -n default instance list --workflow "
+                      "ship --status pending` "
+                      "lists them.\n"
+                      "  held by a since S\n"
+                      "  `millrace -n default queue holders --workflow ship` lists all holders\n"
+                      "  If it still waits at U, it fails with millrace.concurrency.timeout; the "
+                      "time does not count while the instance is paused.\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(WhyInstanceText, SaysWithWhichErrorItEndedAndForWhatItHadWaited) {
+  const auto text = [](const std::string& more) {
+    return why_of_instance_text(
+        Json::parse(R"({"instance": {"id": "i", "workflow": "ship", "status": "failed",
+                        "state": "a", "since": "E", "error": {"code": "c", "msg": "too late"})" +
+                    more + R"(}, "events": [], "looked": 0})"));
+  };
+  EXPECT_TRUE(
+      text("").starts_with("Instance i of ship: failed, state a, since E\n"
+                           "It ended with c: too late\n"
+                           "It waits for no event now.\n"))
+      << text("");
+  EXPECT_NE(text(R"(, "waited": {"for": "slot", "key": 7, "since": "S"})")
+                .find("  It had waited for a slot of the key 7 of its workflow since S.\n"),
+            std::string::npos);
+  EXPECT_NE(text(R"(, "waited": {"for": "throttle", "since": "S"})")
+                .find("  It had waited for the throttle of its workflow since S.\n"),
+            std::string::npos);
 }
 
 TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
@@ -35,7 +74,8 @@ TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
       {"index": 4, "throttled": {"image": "busybox", "limit": 1, "period": "1h", "priority": 0,
         "waiting": 0, "paused": true}}]}, "events": [], "looked": 0})"));
   EXPECT_NE(text.find("Call 2 waits for the throttle of service bank with the key \"c-1\": 10 in "
-                      "PT1M, 3 calls wait. The next of them may be made at T. It waits until U.\n"
+                      "PT1M, 3 calls wait. The next of them may be made at T. If it still "
+                      "waits at U, it fails with millrace.throttle.timeout.\n"
                       "Call 4 waits for the throttle of image busybox: 1 in 1h, 0 calls wait; it "
                       "goes on when the instance is resumed.\n"
                       "  `millrace -n default queue list` lists the calls that wait.\n"),
