@@ -20,11 +20,12 @@ constexpr std::array<Words, 4> kEnds{{
     {"cancelled", "is cancelled"},
 }};
 
-constexpr std::array<Words, 5> kOtherCauses{{
+constexpr std::array<Words, 6> kOtherCauses{{
     {"call", "the next attempt or timeout of a call"},
     {"depends", "depends on the data, or on another timeout"},
     {"event", "publishes the event"},
     {"expiry", "an event leaves its group"},
+    {"handOut", "makes the call"},
     {"start", "starts an instance"},
 }};
 

@@ -16,6 +16,8 @@ std::string command_about(const Json& item) {
   if (kind == "task") return "instance calls " + shell_word(item.value("instance", ""));
   if (kind == "source" || kind == "webhook") return kind + " describe " + id;
   if (kind == "service") return "function describe " + id;
+  if (kind == "pendingStart")
+    return "queue list --workflow " + shell_word(item.value("workflow", ""));
   return "";
 }
 
@@ -44,7 +46,8 @@ std::string nothing_found_text(Session& session, const ApiCall& call, const std:
   const std::string program = "millrace -n " + shell_word(session.ns);
   std::string says = fmt::format(
       "nothing in namespace {} has this id, key or name{}\n"
-      "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
+      "`find` looks for the beginning of the id of an instance or a workflow, for the whole id of "
+      "an instance that `debounce` or `batch` has put off, for an idempotency "
       "key, for the id of a group, for the id of a task that has not ended, for the id of a replay "
       "of a range, for the name of a source, an inbound webhook or a service, for the sequence or "
       "the id of an event, and for the id, the reason or the event id of a dead letter; `{} "
@@ -80,7 +83,8 @@ void add_find_verb(CommandLine& commands) {
   auto [find, text] = commands.asking<std::string>(
       "find",
       "Finds instances and workflows by the beginning of their id, instances by their idempotency "
-      "key, groups, tasks that have not ended and replays of ranges by their id, sources, inbound "
+      "key, starts that `debounce` or `batch` has put off by the id of their instance, groups, "
+      "tasks that have not ended and replays of ranges by their id, sources, inbound "
       "webhooks and services by their name, events by their sequence or id, and dead letters by "
       "their id, reason or event id",
       "millrace find order", find_text);

@@ -29,8 +29,10 @@ struct HolderListOptions {
 /// Whether the item is a start that `debounce` or `batch` has put off.
 bool is_pending(const Json& queue) { return queue.contains("startsAt"); }
 
-/// How many slots of the key are taken: `1 of 3`. Of a throttle: what it permits, `10 in PT1M`.
+/// How many slots of the key are held: `1 of 3 held`. Of a throttle: what it permits, `10 in PT1M`.
+/// Of a batch: with how many inputs it starts, `9 inputs`.
 std::string limit_text(const Json& queue) {
+  if (queue.contains("maxSize")) return field("", "maxSize").cell(queue) + " inputs";
   if (is_pending(queue)) return "-";
   if (queue.value("reason", "") == "throttle") {
     if (!queue.contains("limit")) return "-";
@@ -38,14 +40,21 @@ std::string limit_text(const Json& queue) {
                        harmless(queue.value("period", "")));
   }
   const uint64_t held = queue.value("held", uint64_t{0});
-  if (!queue.contains("limit")) return std::to_string(held);
-  return fmt::format("{} of {}", held, queue.value("limit", uint64_t{0}));
+  if (!queue.contains("limit")) return fmt::format("{} held", held);
+  return fmt::format("{} of {} held", held, queue.value("limit", uint64_t{0}));
 }
 
 /// A member of an object in the item; `-`: it has none.
 std::string inner_text(const Json& queue, const char* object, const char* member) {
   const Json inner = queue.value(object, Json::object());
   return harmless(inner.value(member, "-"));
+}
+
+/// Which instance has held a slot longest, and how many others hold one: `0190… and 2 more`.
+std::string holders_text(const Json& queue) {
+  const std::string oldest = inner_text(queue, "holder", "instance");
+  const uint64_t held = queue.value("held", uint64_t{0});
+  return held < 2 || oldest == "-" ? oldest : fmt::format("{} and {} more", oldest, held - 1);
 }
 
 /// How many starts or calls wait; of a batch, how many inputs it has.
@@ -81,7 +90,7 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
       {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
        field("WAITS FOR", "reason"), Column{"WAITING", waiting_text}, Column{"LIMIT", limit_text},
        Column{"NEXT", next_text}, Column{"SINCE", since_text}, Column{"NEXT AT", next_at_text},
-       Column{"HELD BY", [](const Json& one) { return inner_text(one, "holder", "instance"); }}},
+       Column{"HELD BY", holders_text}},
       "kind");
 }
 

@@ -267,11 +267,13 @@ void add_instance_schemas(ApiSchemas& all) {
   all["InstanceCounts"].schema = extended(page(count), {{"asOf", instant()}});
   const Json found = object({
       {"kind", word({"instance", "workflow", "key", "group", "task", "replay", "source", "webhook",
-                     "service", "event", "deadLetter"})},
-      {"id", text("The id of the instance, workflow, group, task, replay or dead letter, the name "
+                     "service", "event", "deadLetter", "pendingStart"})},
+      {"id", text("The id of the instance (of a `pendingStart` the one that will start), workflow, "
+                  "group, task, replay or dead letter, the name "
                   "of the source, inbound webhook or service, or the sequence of the event.")},
       {"label", text("What it is, for people.")},
       {"instance?", instance_id("The instance whose call made the task.")},
+      {"workflow?", text("The id of the workflow of the `pendingStart`.")},
   });
   all["Found"].schema = extended(
       page(found), {

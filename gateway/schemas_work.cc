@@ -117,10 +117,13 @@ void add_work_schemas(ApiSchemas& all) {
       {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
       {"period?", text("The length of the period of the throttle, as the definition has it.")},
       {"inputs?", whole("Of a batch: how many inputs it has.", 1)},
+      {"maxSize?", whole("Of a batch: with how many inputs it starts.", 1)},
       {"instance?", instance_id("Of a pending start: the instance that will start.")},
       {"since?", instant("Of a pending start: the time of its first request.")},
       {"startsAt?", instant("When the pending start begins, unless a newer request moves that; a "
                             "batch begins at the latest then.")},
+      {"latestAt?", instant("Until when newer requests may move that; missing: for ever, or it is "
+                            "a batch.")},
       {"nextAt?", instant("When the throttle permits the next start or call.")},
       {"next?", object({{"instance?",
                          instance_id("The start, or the instance of the call, that has the next "
@@ -147,15 +150,32 @@ void add_work_schemas(ApiSchemas& all) {
                            {"at", instant()},
                            {"kind", word({kFiringKinds.begin(), kFiringKinds.end()})},
                            {"instance?", instance_id("The instance; of a `pendingStart`, the id "
-                                                     "that it will have.")},
+                                                     "that it will have; of a `throttle`, the "
+                                                     "start that is next, or that of the call.")},
                            {"workflow?", text("The id of the workflow.")},
                            {"state?", text("The id of the state.")},
                            {"paused?", exactly(true, "The instance or the workflow is paused.")},
                            {"caller?", caller()},
+                           {"reason?", word({"debounce", "batch"}, "Of a `pendingStart`.")},
+                           {"since?", instant("Of a `pendingStart`: as in the list of queues, like "
+                                              "the next members.")},
+                           {"startsAt?", instant()},
+                           {"latestAt?", instant()},
+                           {"inputs?", whole("", 1)},
+                           {"maxSize?", whole("", 1)},
+                           {"key?", any("Of a `pendingStart` or a `throttle`: the value of its "
+                                        "`key`; none: it has none.")},
+                           {"queued?", whole("Of a `throttle`: how many starts or calls wait.")},
+                           {"service?", text("Of a `throttle` of calls: the service.")},
+                           {"global?", exactly(true, "It is one of the namespace `default`.")},
+                           {"image?", text("Of a `throttle` of calls: the image.")},
+                           {"task?", instance_id("Of a `throttle` of calls: the action id of the "
+                                                 "call that is next.")},
                        }),
-                       true, {"event", "expiry", "start"},
-                       "; a delayed `event` is published; an event leaves its group (`expiry`); or "
-                       "an instance starts (`start`)");
+                       true, {"event", "expiry", "start", "handOut"},
+                       "; a delayed `event` is published; an event leaves its group (`expiry`); an "
+                       "instance starts (`start`); or a call that has waited for its throttle is "
+                       "made (`handOut`)");
   all["Firings"].schema = extended(
       page(firing),
       {

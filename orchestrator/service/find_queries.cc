@@ -1,6 +1,7 @@
 // The query that finds what a text may name in the store: an instance, a workflow, an idempotency
 // key, a group, a task, a replay of a range, a source, an inbound webhook, a service. Each is
-// looked up by its key; no table is scanned.
+// looked up by its key; no table is scanned, except the pending starts, within a bound, for the
+// whole id of the instance that will start.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -17,6 +18,8 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/event_replays.h"
 #include "orchestrator/service/instance_walk.h"
+#include "orchestrator/service/missing_instance.h"
+#include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
@@ -117,6 +120,25 @@ struct ReachWord {
   std::string_view operator()(const Container&) const { return "container"; }
 };
 
+/// The start that `debounce` or `batch` has put off, from which an instance with that id will
+/// start: null if there is none. Sets `is_complete` to false if not all could be looked at.
+Result<Json> found_pending(const View& view, NamespaceNumber ns, std::string_view text,
+                           bool& is_complete) {
+  const Result<InstanceId> id = parse_instance_id(text);
+  if (!id) return Json();
+  const PutOffSearch search = TRY(find_put_off(view, ns, *id));
+  is_complete = is_complete && search.is_complete;
+  if (!search.found) return Json();
+  const auto& [place, start] = *search.found;
+  const NumberedWorkflow workflow = TRY(workflow_with(view, ns, place.workflow));
+  if (workflow.id.empty()) return Json();
+  Json item = found_item("pendingStart", to_string(*id),
+                         fmt::format("{}, put off by {} until {}", workflow.id, put_off_by(start),
+                                     format_rfc3339(start.at)));
+  item["workflow"] = workflow.id;
+  return item;
+}
+
 Json found_webhook(const NamespaceSettings& settings, std::string_view text) {
   const auto webhook = settings.inbound.find(text);
   if (webhook == settings.inbound.end()) return nullptr;
@@ -201,6 +223,7 @@ Result<Json> Queries::find(const View& view, std::string_view ns, std::string_vi
   const auto add = [&](Json item) {
     if (!item.is_null()) items.push_back(std::move(item));
   };
+  if (items.empty()) add(TRY(found_pending(view, number, text, is_complete)));
   add(TRY(found_task(view, number, text, started_)));
   add(TRY(found_replay(view, number, text)));
   if (is_identifier(text)) {

@@ -153,7 +153,7 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   const size_t first = TRY(parse_number_cursor(cursor)).value_or(0);
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const auto found = TRY(read_head_anywhere(view, number, id));
-  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
+  if (!found) return tl::unexpected(missing_instance(view, definitions_, ns, number, id));
   Page page(limit);
   Disclosures disclosures = TRY(Disclosures::read(view, ns, number));
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
@@ -181,7 +181,7 @@ Result<Json> Queries::instance_children(const View& view, std::string_view ns, c
                                         size_t limit, std::string_view cursor) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   if (!TRY(has_rows(view, number, id)))
-    return tl::unexpected(missing_instance(view, ns, number, id));
+    return tl::unexpected(missing_instance(view, definitions_, ns, number, id));
   return instances(
       view, ns,
       {.parent = id, .oldest_first = true, .limit = limit, .cursor = std::string(cursor)});

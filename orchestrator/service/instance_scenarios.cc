@@ -219,7 +219,7 @@ Result<NamedText> InstanceScenarios::make(std::string_view ns, const InstanceId&
   const Snapshot view = TRY(Snapshot::take(environment_));
   const NamespaceRecord record = TRY(namespace_record(view, ns));
   auto instance = TRY(read_instance(view, record.number, id));
-  if (!instance) return tl::unexpected(missing_instance(view, ns, record.number, id));
+  if (!instance) return tl::unexpected(missing_instance(view, definitions_, ns, record.number, id));
   const auto workflow = TRY(definitions_.find_or_load(view, instance->revision));
   const auto definition = TRY(read_definition(view, instance->revision));
   const bool is_too_large =

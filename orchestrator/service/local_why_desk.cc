@@ -209,7 +209,8 @@ Status LocalWhyDesk::judge_all(const Judged& judged, const Result<Asked>& asked,
   TRY(judging.judge_starts());
   TRY(judging.judge_woken());
   if (filter.instance) {
-    const Instance expected = TRY(whole_instance(view, judged.ns, judged.number, *filter.instance));
+    const Instance expected =
+        TRY(whole_instance(view, parts_.definitions, judged.ns, judged.number, *filter.instance));
     TRY(judging.judge_asked(expected));
   }
   // The only instance that may take the event, whether it listens or not.

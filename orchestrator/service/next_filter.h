@@ -1,5 +1,6 @@
 // NextFilter: which of the things that time will cause a list shows: timeouts, delays, retries,
-// delayed events, ends of lifespans, ticks of schedules and pending starts. Pure.
+// delayed events, ends of lifespans, ticks of schedules, pending starts and turns of throttles.
+// Pure.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +32,11 @@ enum class FiringKind : uint8_t {
   kLifespan = 11,        ///< an event leaves the group of an eventsAnd start
   kTick = 12,            ///< a schedule starts an instance
   kPendingStart = 13,    ///< a start that `debounce` or `batch` has put off
+  kThrottle = 14,        ///< a throttle permits the next start or call that waits for it
 };
 
 /// The names of the kinds in the API, by their numbers.
-inline constexpr std::array<std::string_view, 14> kFiringKinds = {"stateTimeout",
+inline constexpr std::array<std::string_view, 15> kFiringKinds = {"stateTimeout",
                                                                   "delay",
                                                                   "retry",
                                                                   "interrupt",
@@ -47,7 +49,8 @@ inline constexpr std::array<std::string_view, 14> kFiringKinds = {"stateTimeout"
                                                                   "delayedEvent",
                                                                   "lifespan",
                                                                   "tick",
-                                                                  "pendingStart"};
+                                                                  "pendingStart",
+                                                                  "throttle"};
 
 static_assert(static_cast<size_t>(TimerKind::kThrottle) ==
               static_cast<size_t>(FiringKind::kThrottleTimeout));
@@ -65,7 +68,8 @@ inline bool wants(const NextFilter& filter, FiringKind kind) {
 /// Whether the filter wants a kind that has timers in the wheel, each with an owner of its own.
 inline bool wants_timers(const NextFilter& filter) {
   const auto is_other = [](FiringKind kind) {
-    return kind != FiringKind::kTick && kind != FiringKind::kPendingStart;
+    return kind != FiringKind::kTick && kind != FiringKind::kPendingStart &&
+           kind != FiringKind::kThrottle;
   };
   return filter.kinds.empty() || std::any_of(filter.kinds.begin(), filter.kinds.end(), is_other);
 }

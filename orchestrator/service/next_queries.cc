@@ -1,9 +1,11 @@
 // The query of what will fire: the timers of instances, the delayed events, the ends of lifespans,
-// the ticks of schedules and the pending starts of a namespace, soonest first. It looks at all rows
+// the ticks of schedules, the pending starts and the turns of throttles of a namespace, soonest
+// first. It looks at all rows
 // that have a timer, or at those whose timers a walk through the wheel has found
 // (soonest_firings.h).
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,11 +13,14 @@
 #include <variant>
 #include <vector>
 
+#include "orchestrator/service/firing_rows.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/timer_item.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -23,6 +28,7 @@
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
+#include "orchestrator/store/rows/queue_rows.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -44,6 +50,7 @@ struct Firing {
   std::string workflow;                               ///< the id, of firings without an instance
   bool paused = false;                                ///< the instance or the workflow is paused
   std::optional<Caller> caller = std::nullopt;        ///< of the instance
+  FiringRow row = {};
 };
 
 bool is_sooner(const Firing& left, const Firing& right) { return left.at < right.at; }
@@ -120,13 +127,6 @@ class Soonest {
   std::optional<TimePoint> exact_until_;
 };
 
-/// The workflows of the query, by number.
-struct FiringWorkflow {
-  std::string id;
-  bool paused = false;
-};
-using FiringWorkflows = std::map<WorkflowNumber, FiringWorkflow>;
-
 const OnDamage kSkipDamaged = [](const Error&) {};
 
 void add_timers_of(const Instance& one, Soonest& soonest) {
@@ -200,13 +200,6 @@ Status add_lifespans(const View& view, WorkflowNumber number, const FiringWorkfl
   return some_grouped(view, number, see, kSkipDamaged);
 }
 
-/// A row that a timer names, nullopt if it is gone or damaged.
-template <class T>
-Result<std::optional<T>> intact(Result<std::optional<T>> row) {
-  if (!row && is_damaged_row(row.error())) return std::optional<T>();
-  return row;
-}
-
 /// Adds the pending starts, in the order in which they are listed, which is not later than that of
 /// their times, until later ones cannot be shown.
 Status add_pending_starts(const View& view, NamespaceNumber ns, TimePoint now,
@@ -228,10 +221,83 @@ Status add_pending_starts(const View& view, NamespaceNumber ns, TimePoint now,
                  .instance = pending->id,
                  .revision = {},
                  .workflow = workflow->second.id,
-                 .paused = workflow->second.paused});
+                 .paused = workflow->second.paused,
+                 .row = listed.place});
     return true;
   };
   return each_listed_start(view, see);
+}
+
+/// Adds when the throttle of the workflow permits the next start of each key for which starts wait.
+Status add_throttled_starts(const View& view, DefinitionCache& definitions, WorkflowNumber number,
+                            const FiringWorkflow& workflow, TimePoint now, Soonest& soonest) {
+  if (!soonest.wants(FiringKind::kThrottle)) return {};
+  std::shared_ptr<const Workflow> newest;
+  const auto add = [&](const SlotKey& key) -> Result<bool> {
+    if (!soonest.look()) {
+      soonest.cut(now);
+      return false;
+    }
+    if (!newest) {
+      const auto found = definitions.find_or_load(view, {number, workflow.latest});
+      if (!found && !is_damaged_row(found.error())) return tl::unexpected(found.error());
+      if (!found || !(*found)->throttle) return false;  // then nothing is known, or none waits long
+      newest = *found;
+    }
+    const auto at = TRY(permitted_at(view, rate_place(view, key), newest->throttle->rate));
+    if (!at) return true;
+    soonest.add({.at = *at,
+                 .kind = FiringKind::kThrottle,
+                 .instance = std::nullopt,
+                 .revision = {},
+                 .workflow = workflow.id,
+                 .paused = workflow.paused,
+                 .row = key});
+    return true;
+  };
+  Status status;
+  const SlotKey behind_slots{.is_throttle = true, .workflow = number, .key = {}};
+  TRY(each_slot_counts(
+      view, number, behind_slots,
+      [&](const SlotKey& key, const SlotCounts&) {
+        const Result<bool> continues = add(key);
+        if (!continues) status = tl::unexpected(continues.error());
+        return continues.value_or(false);
+      },
+      kSkipDamaged));
+  return status;
+}
+
+/// Likewise for the throttles of calls.
+Status add_throttled_calls(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
+  if (!soonest.wants(FiringKind::kThrottle)) return {};
+  const auto add = [&](const CallSlotKey& key) -> Result<bool> {
+    if (!soonest.look()) {
+      soonest.cut(now);
+      return false;
+    }
+    const auto next = TRY(read_first_call(view, waiting_kind(key), key, kSkipDamaged));
+    if (!next) return true;  // all are of paused instances
+    const auto at = TRY(permitted_at(view, rate_place(view, key), rate_of(next->record)));
+    if (!at) return true;
+    soonest.add({.at = *at,
+                 .kind = FiringKind::kThrottle,
+                 .instance = std::nullopt,
+                 .revision = {},
+                 .workflow = {},
+                 .row = key});
+    return true;
+  };
+  Status status;
+  TRY(each_call_counts(
+      view, ns, CallSlotKey{.ns = ns, .key = {}, .is_throttle = true},
+      [&](const CallSlotKey& key, const CallSlotCounts&) {
+        const Result<bool> continues = add(key);
+        if (!continues) status = tl::unexpected(continues.error());
+        return continues.value_or(false);
+      },
+      kSkipDamaged));
+  return status;
 }
 
 /// Adds what the owner of a timer will do. Returns whether the query could look at its row.
@@ -284,6 +350,7 @@ Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const Wal
 /// What a firing without an instance that has the timer causes.
 std::string_view causes_of(FiringKind kind) {
   if (kind == FiringKind::kDelayedEvent) return "event";
+  if (kind == FiringKind::kThrottle) return "handOut";  // of starts "start"
   return kind == FiringKind::kLifespan ? "expiry" : "start";
 }
 
@@ -294,7 +361,9 @@ Json firing_item(const Firing& firing) {
   if (firing.instance) item["instance"] = to_string(*firing.instance);
   if (!firing.workflow.empty()) item["workflow"] = firing.workflow;
   if (firing.paused) item["paused"] = true;
-  if (!firing.timed) item["causes"] = causes_of(firing.kind);
+  if (firing.timed) return item;
+  const bool is_start = std::holds_alternative<SlotKey>(firing.row);
+  item["causes"] = is_start ? "start" : causes_of(firing.kind);
   return item;
 }
 
@@ -337,7 +406,9 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
       break;
     }
     const FiringWorkflow& one =
-        workflows.emplace(record.number, FiringWorkflow{id, record.paused}).first->second;
+        workflows.emplace(record.number, FiringWorkflow{id, record.paused, record.latest})
+            .first->second;
+    TRY(add_throttled_starts(view, definitions_, record.number, one, now, soonest));
     if (looks.walked == nullptr) TRY(add_lifespans(view, record.number, one, now, soonest));
     const auto progress = TRY(read_schedule(view, record.number));
     if (!progress || !soonest.wants(FiringKind::kTick)) continue;
@@ -359,13 +430,16 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
   }
   TRY(add_pending_starts(view, number, now, workflows, soonest));
+  TRY(add_throttled_calls(view, number, now, soonest));
 
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   const auto [firings, cut] = std::move(soonest).sorted();
   Json items = Json::array();
   TimerItems consequences(view, ns, definitions_);
+  FiringRowItems rows(view, definitions_, workflows, now);
   for (const Firing& firing : firings) {
     Json item = firing_item(firing);
+    TRY(rows.add(firing.row, item));
     if (firing.timed) {
       const auto workflow = TRY(definitions_.find_or_load(view, firing.revision));
       add_place(*workflow, *firing.timed, item);

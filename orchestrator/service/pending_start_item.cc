@@ -41,18 +41,30 @@ std::string_view put_off_by(const PendingStart& pending) {
   return pending.batch ? "batch" : "debounce";
 }
 
+std::optional<TimePoint> latest_start(const PendingStart& pending, const Workflow* newest) {
+  if (pending.batch || newest == nullptr || !newest->debounce) return std::nullopt;
+  const auto& timeout = newest->debounce->timeout;
+  if (!timeout) return std::nullopt;
+  const TimePoint latest = timeout->after(pending.first);
+  return latest < pending.at ? std::nullopt : std::optional(latest);
+}
+
 Result<PendingStartItem> pending_start_item(const View& view, const PendingStartPlace& place,
                                             const PendingStart& pending, std::string_view workflow,
                                             const Workflow* newest, TimePoint now) {
-  PendingStartItem item{.json = {{"kind", "starts"},
-                                 {"workflow", workflow},
+  PendingStartItem item{.json = {{"workflow", workflow},
                                  {"reason", put_off_by(pending)},
-                                 {"queued", 1},
                                  {"instance", to_string(pending.id)},
                                  {"since", format_rfc3339(pending.first)},
                                  {"startsAt", format_rfc3339(pending.at)}},
                         .bytes = pending.input.text().size()};
-  if (pending.batch) item.json["inputs"] = pending.batch->inputs;
+  if (const auto latest = latest_start(pending, newest)) {
+    item.json["latestAt"] = format_rfc3339(*latest);
+  }
+  if (pending.batch) {
+    item.json["inputs"] = pending.batch->inputs;
+    if (newest != nullptr && newest->batch) item.json["maxSize"] = newest->batch->max_size;
+  }
   const Template* const query = newest == nullptr ? nullptr : key_query(*newest, pending);
   if (query == nullptr) return item;
   if (pending.sealed || newest->sealed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "base/json.h"
@@ -20,15 +21,20 @@ bool is_batch_over(const PendingStart& pending);
 /// "debounce" or "batch": what has put off the start.
 std::string_view put_off_by(const PendingStart& pending);
 
+/// Until when newer requests may move the start by the `debounce` of the newest revision; nullopt:
+/// it has no `timeout`, or that time has passed, or it is a batch.
+std::optional<TimePoint> latest_start(const PendingStart& pending, const Workflow* newest);
+
 struct PendingStartItem {
   Json json;
   size_t bytes = 0;  ///< of the input that was read
 };
-/// {"kind": "starts","workflow","reason","key"?,"queued": 1,"inputs"?,"instance","since",
-/// "startsAt"} of a pending start of the workflow with that id. `key`: what the key of `newest`,
-/// the newest revision (null: it cannot be read), yields at `now` for the input, of a batch for its
-/// first one; "(sealed)" if it may contain data of a secret; missing without a key, or if it cannot
-/// be evaluated. `inputs`: of a batch. Errors: those of the view.
+/// {"workflow","reason","key"?,"instance","since","startsAt","latestAt"?,"inputs"?,"maxSize"?} of a
+/// pending start of the workflow with that id. `key`: what the key of `newest`, the newest revision
+/// (null: it cannot be read), yields at `now` for the input, of a batch for its first one;
+/// "(sealed)" if it may contain data of a secret; missing without a key, or if it cannot be
+/// evaluated. `latestAt`: latest_start(). `inputs`: of a batch, which is full with `maxSize`.
+/// Errors: those of the view.
 Result<PendingStartItem> pending_start_item(const View& view, const PendingStartPlace& place,
                                             const PendingStart& pending, std::string_view workflow,
                                             const Workflow* newest, TimePoint now);

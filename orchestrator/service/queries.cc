@@ -61,7 +61,7 @@ Result<Instance> Queries::find_instance(const View& view, std::string_view ns,
                                         const InstanceId& id) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   auto found = TRY(read_instance(view, number, id));
-  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
+  if (!found) return tl::unexpected(missing_instance(view, definitions_, ns, number, id));
   return *std::move(found);
 }
 

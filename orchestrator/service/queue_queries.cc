@@ -203,6 +203,7 @@ class ListedWorkflow {
       if (page.is_full_at(pending_cursor(id_, place))) return false;
       if (is_batch_over(pending)) return true;
       auto item = TRY(pending_start_item(view_, place, pending, id_, newest(), now));
+      item.json.update({{"kind", "starts"}, {"queued", 1}});
       page.items.push_back(std::move(item.json));
       page.bytes += item.bytes;
       return true;

@@ -71,15 +71,18 @@ StartRatePlace rate_place(const View& view, const CallSlotKey& key) {
   return call_rate_place(view.seal().id_key(), key.ns, key.key);
 }
 
-Status add_next_at(const View& view, const StartRatePlace& place, const StartLimit& rate,
-                   Json& item) {
+Result<std::optional<TimePoint>> permitted_at(const View& view, const StartRatePlace& place,
+                                              const StartLimit& rate) {
   const auto record = read_start_rate(view, place);
   if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  if (!record || !*record) return {};
+  if (!record || !*record) return std::optional<TimePoint>();
   // At the beginning of time all starts of the row count, so the result does not depend on now.
-  if (const auto at = refused_until(rate, (*record)->use, TimePoint())) {
-    item["nextAt"] = format_rfc3339(*at);
-  }
+  return refused_until(rate, (*record)->use, TimePoint());
+}
+
+Status add_next_at(const View& view, const StartRatePlace& place, const StartLimit& rate,
+                   Json& item) {
+  if (const auto at = TRY(permitted_at(view, place, rate))) item["nextAt"] = format_rfc3339(*at);
   return {};
 }
 

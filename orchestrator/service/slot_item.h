@@ -31,9 +31,11 @@ Json slot_key_json(const std::string& key);
 /// instance is paused. Errors: those of the view.
 Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure);
 
-/// Adds {"nextAt"} to the item: the first time at which a throttle permits a start or a call of its
-/// key, which may have passed. Nothing if none counts that would put one off. Errors: those of the
-/// view.
+/// The first time at which a throttle permits a start or a call of its key, which may have passed;
+/// nullopt: none counts that would put one off. Errors: those of the view.
+Result<std::optional<TimePoint>> permitted_at(const View& view, const StartRatePlace& place,
+                                              const StartLimit& rate);
+/// Adds it to the item as {"nextAt"}. Errors: those of the view.
 Status add_next_at(const View& view, const StartRatePlace& place, const StartLimit& rate,
                    Json& item);
 /// The places of the keys of a throttle: of starts, and of calls.

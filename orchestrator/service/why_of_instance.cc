@@ -164,7 +164,7 @@ Result<LocalWhyDesk::Awaited> LocalWhyDesk::find_awaited(std::string_view ns,
                                                          const InstanceId& id) const {
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  const Instance instance = TRY(whole_instance(view, ns, record.number, id));
+  const Instance instance = TRY(whole_instance(view, parts_.definitions, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
   Awaited awaited{.types = awaited_by(instance, *workflow), .filters = {}};
   for (const Listener& listener : instance.listeners) awaited.filters.push_back(listener.filter);
@@ -204,7 +204,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
   const Cursor applied = parts_.applied();  // before the snapshot, which has its effects
   const Snapshot view = TRY(snapshot());
   const NamespaceRecord record = TRY(namespace_record(view, ns));
-  const Instance instance = TRY(whole_instance(view, ns, record.number, id));
+  const Instance instance = TRY(whole_instance(view, parts_.definitions, ns, record.number, id));
   const auto workflow = TRY(parts_.definitions.find_or_load(view, instance.revision));
   Disclosures disclosures = TRY(Disclosures::read(view, ns, record.number));
   const Disclosure disclosure = disclosures.of(instance.sealed);

@@ -5,10 +5,10 @@
 
 namespace millrace {
 
-Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
-                                const InstanceId& id) {
+Result<Instance> whole_instance(const View& view, DefinitionCache& definitions, std::string_view ns,
+                                NamespaceNumber number, const InstanceId& id) {
   auto found = TRY(read_instance(view, number, id));
-  if (!found) return tl::unexpected(missing_instance(view, ns, number, id));
+  if (!found) return tl::unexpected(missing_instance(view, definitions, ns, number, id));
   return *std::move(found);
 }
 

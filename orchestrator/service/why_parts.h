@@ -17,8 +17,8 @@
 namespace millrace {
 
 /// The instance with its input, data and calls. Error `instance.not_found`.
-Result<Instance> whole_instance(const View& view, std::string_view ns, NamespaceNumber number,
-                                const InstanceId& id);
+Result<Instance> whole_instance(const View& view, DefinitionCache& definitions, std::string_view ns,
+                                NamespaceNumber number, const InstanceId& id);
 
 /// {"id","type","source"}
 Json json_of_event(const Event& event);

@@ -579,21 +579,41 @@ export type Firings = {
       /** Whether another attempt of the call follows; missing: it is not known. */
       retries?: boolean
     }
-    /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout; a delayed `event` is published; an event leaves its group (`expiry`); or an instance starts (`start`). */
-    causes: "state" | "attempt" | "run" | "end" | "call" | "depends" | "event" | "expiry" | "start"
+    /** What follows: the instance goes to the state `then` (`state`), makes another `attempt` of it, or begins another `run`; it ends with the status `ends` (`end`); a `call` makes its next attempt or times out; or it `depends` on the data or another timeout; a delayed `event` is published; an event leaves its group (`expiry`); an instance starts (`start`); or a call that has waited for its throttle is made (`handOut`). */
+    causes: "state" | "attempt" | "run" | "end" | "call" | "depends" | "event" | "expiry" | "start" | "handOut"
     /** It makes its compensations before it ends. */
     compensates?: true
     /** The status with which the instance ends. */
     ends?: "complete" | "failed" | "timedout" | "cancelled"
     /** The code of the error that the timer raises, or with which the instance ends. */
     error?: string
-    /** The instance; of a `pendingStart`, the id that it will have. */
+    /** It is one of the namespace `default`. */
+    global?: true
+    /** Of a `throttle` of calls: the image. */
+    image?: string
+    inputs?: number
+    /** The instance; of a `pendingStart`, the id that it will have; of a `throttle`, the start that is next, or that of the call. */
     instance?: string
-    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick" | "pendingStart"
+    /** Of a `pendingStart` or a `throttle`: the value of its `key`; none: it has none. */
+    key?: unknown
+    kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick" | "pendingStart" | "throttle"
+    latestAt?: string
+    maxSize?: number
     /** The instance or the workflow is paused. */
     paused?: true
+    /** Of a `throttle`: how many starts or calls wait. */
+    queued?: number
+    /** Of a `pendingStart`. */
+    reason?: "debounce" | "batch"
+    /** Of a `throttle` of calls: the service. */
+    service?: string
+    /** Of a `pendingStart`: as in the list of queues, like the next members. */
+    since?: string
+    startsAt?: string
     /** The id of the state. */
     state?: string
+    /** Of a `throttle` of calls: the action id of the call that is next. */
+    task?: string
     /** The id of the state in which the instance continues. */
     then?: string
     /** The id of the workflow. */
@@ -608,13 +628,15 @@ export type Found = {
   /** false: a bound of the server has left something out that no page has. */
   complete: boolean
   items: Array<{
-    /** The id of the instance, workflow, group, task, replay or dead letter, the name of the source, inbound webhook or service, or the sequence of the event. */
+    /** The id of the instance (of a `pendingStart` the one that will start), workflow, group, task, replay or dead letter, the name of the source, inbound webhook or service, or the sequence of the event. */
     id: string
     /** The instance whose call made the task. */
     instance?: string
-    kind: "instance" | "workflow" | "key" | "group" | "task" | "replay" | "source" | "webhook" | "service" | "event" | "deadLetter"
+    kind: "instance" | "workflow" | "key" | "group" | "task" | "replay" | "source" | "webhook" | "service" | "event" | "deadLetter" | "pendingStart"
     /** What it is, for people. */
     label: string
+    /** The id of the workflow of the `pendingStart`. */
+    workflow?: string
   }>
   next: string | null
   notRead?: {
@@ -1744,8 +1766,12 @@ export type Queue = {
   /** The value of the `key` of what is the `reason`; none: it has none. */
   key?: unknown
   kind: "starts" | "calls"
+  /** Until when newer requests may move that; missing: for ever, or it is a batch. */
+  latestAt?: string
   /** How many slots the key has, or how many instances may start, or calls be handed out, in the period of the throttle; of calls: for the call that is next. */
   limit?: number
+  /** Of a batch: with how many inputs it starts. */
+  maxSize?: number
   next?: {
     /** The start, or the instance of the call, that has the next turn. */
     instance?: string

@@ -8,7 +8,7 @@ type Firing = Firings['items'][number]
 /** The kinds of timers, as rows and filters name them. */
 export const kFiringKinds: Record<Firing['kind'], string> = {
   stateTimeout: 'timeout of the state', delay: 'end of a delay', retry: 'next attempt', interrupt: 'interrupt', kill: 'end by the kill timeout', runTimeout: 'timeout of the run',
-  executionTimeout: 'timeout of the execution', call: 'next attempt or timeout of a call', queueTimeout: 'end of the wait for a slot', throttleTimeout: 'end of the wait for the throttle', delayedEvent: 'delayed event', lifespan: 'end of a lifespan', tick: 'tick of a schedule', pendingStart: 'start put off by debounce or batch',
+  executionTimeout: 'timeout of the execution', call: 'next attempt or timeout of a call', queueTimeout: 'end of the wait for a slot', throttleTimeout: 'end of the wait for the throttle', delayedEvent: 'delayed event', lifespan: 'end of a lifespan', tick: 'tick of a schedule', pendingStart: 'start put off by debounce or batch', throttle: 'turn of a throttle',
 }
 
 const kEnds: Record<NonNullable<Firing['ends']>, string> = { complete: 'completes', failed: 'fails', timedout: 'times out', cancelled: 'is cancelled' }
@@ -47,6 +47,8 @@ export function Consequence({ ns, of }: { ns: string; of: Caused }) {
       return <>an event leaves its group</>
     case 'start':
       return <>an instance starts</>
+    case 'handOut':
+      return <>a call is made</>
     default:
       return null
   }

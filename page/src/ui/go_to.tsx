@@ -20,12 +20,13 @@ function addressOf(ns: string, item: Item): string {
     case 'source': return href(ns, ['sources', item.id])
     case 'webhook': return href(ns, ['webhooks', item.id])
     case 'service': return href(ns, ['functions'])
+    case 'pendingStart': return href(ns, ['queues'], { workflow: item.workflow })
     case 'instance':
     case 'key': return href(ns, ['instances', item.id, 'story'])
   }
 }
 
-const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', task: 'task', replay: 'replay', source: 'source', webhook: 'webhook', service: 'service', event: 'event', deadLetter: 'dead letter' }
+const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', task: 'task', replay: 'replay', source: 'source', webhook: 'webhook', service: 'service', event: 'event', deadLetter: 'dead letter', pendingStart: 'pending start' }
 
 export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   const [text, setText] = useState('')
@@ -70,7 +71,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
         <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => type(event.currentTarget.value)} /></label>
         <div role="status">
           {error && <Problem error={error} />}
-          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
+          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, starts that were put off, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
           {found && !found.complete && <p class="quiet">There may be more than these; write more of the name.</p>}
           {found?.notRead && <p class="quiet">The broker did not answer: {found.notRead.msg}</p>}
           {found && (

@@ -36,12 +36,13 @@ TEST_F(ListVerbs, ShowsWhatWillFire) {
   const std::string id = kId;
   expect_outputs({
       {{"next", "--kind", "stateTimeout", "--limit", "3"},
-       "AT                        KIND          WORKFLOW  STATE  INSTANCE" + std::string(30, ' ') +
+       "AT                        KIND          WORKFLOW OR SERVICE  STATE  INSTANCE" +
+           std::string(30, ' ') +
            "PAUSED  THEN\n"
-           "2021-09-01T12:00:00.000Z  stateTimeout  order     wait   " +
+           "2021-09-01T12:00:00.000Z  stateTimeout  order                wait   " +
            id +
            "  -       late\n"
-           "2021-09-01T12:00:01.000Z  stateTimeout  book-leg  wait   " +
+           "2021-09-01T12:00:01.000Z  stateTimeout  book-leg             wait   " +
            id +
            "  -       fails with direktiv.stateTimeout after its compensations; its caller calls "
            "again\n"},
@@ -135,7 +136,7 @@ TEST_F(ListVerbs, ShowsStartsThatWait) {
   const CommandOutput shown = run({"queue", "list", "--workflow", "ship"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("KIND    WORKFLOW OR SERVICE  KEY"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("1 of 1"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("1 of 1 held"), std::string::npos) << shown.out;
   EXPECT_NE(shown.out.find(instance), std::string::npos) << shown.out;
   EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
 }
@@ -162,7 +163,7 @@ TEST_F(ListVerbs, ShowsCallsThatWait) {
   const CommandOutput shown = run({"queue", "list"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("calls   bank"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("3 of 3"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("3 of 3 held"), std::string::npos) << shown.out;
 }
 
 TEST_F(ListVerbs, ShowsPendingStarts) {
@@ -178,7 +179,8 @@ TEST_F(ListVerbs, ShowsPendingStarts) {
                                           "acme",
                                           "batch",
                                           "7",
-                                          "-",
+                                          "9",
+                                          "inputs",
                                           FakeService::kInstance,
                                           "2021-09-01T12:00:00.000Z",
                                           "2021-09-01T12:05:00.000Z",
@@ -331,7 +333,9 @@ TEST_F(ListVerbs, SayWhereFindHasLookedAndForWhat) {
                            const std::string& others) {
     return fmt::format(
         "nothing in namespace {0} has this id, key or name{1}\n"
-        "`find` looks for the beginning of the id of an instance or a workflow, for an idempotency "
+        "`find` looks for the beginning of the id of an instance or a workflow, for the whole id "
+        "of "
+        "an instance that `debounce` or `batch` has put off, for an idempotency "
         "key, for the id of a group, for the id of a task that has not ended, for the id of a "
         "replay of a range, for the name of a source, an inbound webhook or a service, for the "
         "sequence or the id of an event, and for the id, the reason or the event id of a dead "

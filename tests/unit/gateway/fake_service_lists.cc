@@ -208,6 +208,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
                         {"key", "acme"},
                         {"queued", 1},
                         {"inputs", 7},
+                        {"maxSize", 9},
                         {"instance", kInstance},
                         {"since", "2021-09-01T12:00:00.000Z"},
                         {"startsAt", "2021-09-01T12:05:00.000Z"}};

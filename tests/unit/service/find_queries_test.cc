@@ -6,6 +6,7 @@
 #include "orchestrator/batch/group_id.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/replay_rows.h"
 #include "orchestrator/store/rows/source_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
@@ -136,6 +137,26 @@ TEST_F(FindQueriesTest, FindATaskThatHasNotEndedByItsId) {
   expect_each_read_to_count(find(id(50)));
   damage(Table::kTasks, rows::key_of(numbered_id(50)));
   EXPECT_THAT(found(id(50)), IsEmpty()) << "its namespace is not known";
+}
+
+TEST_F(FindQueriesTest, FindAPendingStartByTheWholeIdOfItsInstance) {
+  const WorkflowNumber calm =
+      apply("id: calm\ndebounce: {period: PT1M}\nstates:\n- {id: a, type: noop}\n");
+  const TimePoint at = now + std::chrono::minutes(1);
+  ASSERT_TRUE(write_pending_start(*tx, {.ns = ns, .workflow = calm, .key = {1}},
+                                  {.first = now,
+                                   .at = at,
+                                   .listed = at,
+                                   .id = numbered_id(5),
+                                   .input = Json::object(),
+                                   .how = Json{{"by", "call"}}},
+                                  std::nullopt));
+  commit();
+  EXPECT_THAT(found(id(5)), ElementsAre("pendingStart " + id(5) + ": calm, put off by debounce " +
+                                        "until " + format_rfc3339(at)));
+  EXPECT_EQ(answer(find(id(5)))["items"][0]["workflow"], "calm");
+  EXPECT_THAT(found("00000000-0000-"), IsEmpty()) << "only the whole id";
+  EXPECT_THAT(found(id(6)), IsEmpty());
 }
 
 TEST_F(FindQueriesTest, FindAReplayOfARangeByItsId) {

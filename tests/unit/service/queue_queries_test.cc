@@ -277,7 +277,24 @@ TEST_F(PendingStartQueriesTest, ShowABatchWithTheKeyOfItsFirstInput) {
   EXPECT_EQ(items[0]["reason"], "batch");
   EXPECT_EQ(items[0]["key"], "acme");
   EXPECT_EQ(items[0]["inputs"], 2);
+  EXPECT_EQ(items[0]["maxSize"], 9);
   EXPECT_EQ(items[0]["instance"], to_string(number(1)));
+}
+
+TEST_F(PendingStartQueriesTest, ShowUntilWhenNewerRequestsMayMoveTheStart) {
+  const WorkflowNumber late =
+      apply("id: late\ndebounce: {period: PT1M, timeout: PT5M}\nstates:\n- {id: a, type: noop}\n");
+  write(place(late, 1), pending(1));
+  const std::string latest = format_rfc3339(now + std::chrono::minutes(5));
+  EXPECT_EQ(answer(list(10))["items"][0]["latestAt"], latest);
+  const Error error = missing_instance(*tx, definitions, "default", ns, number(1));
+  EXPECT_NE(error.message.find(", which newer requests move until " + latest + " at the latest"),
+            std::string::npos)
+      << error.message;
+  PendingStart tried_again = pending(2);
+  tried_again.at = tried_again.listed = now + std::chrono::minutes(6);
+  write(place(late, 2), tried_again);
+  EXPECT_FALSE(answer(list(10))["items"][1].contains("latestAt"));
 }
 
 TEST_F(PendingStartQueriesTest, LeaveOutAKeyThatCannotBeEvaluated) {
@@ -375,7 +392,10 @@ TEST_F(PendingStartQueriesTest, AreNamedByTheErrorOfAnInstanceThatHasNotStarted)
                 "; `millrace -n default queue list --workflow index` shows it, and `millrace -n "
                 "default instance cancel " +
                 to_string(number(1)) + "` drops it");
-  EXPECT_NE(shown(2).message.find("`batch` of workflow \"book\""), std::string::npos);
+  EXPECT_NE(shown(2).message.find("`batch` of workflow \"book\" has put off its start until " +
+                                  until + ", or until it has 9 inputs (it has 1); `millrace"),
+            std::string::npos)
+      << shown(2).message;
   for (const uint8_t other : {uint8_t{3}, uint8_t{4}}) {
     EXPECT_EQ(shown(other).message,
               "there is no instance " + to_string(number(other)) + " in namespace \"default\"");
@@ -385,12 +405,12 @@ TEST_F(PendingStartQueriesTest, AreNamedByTheErrorOfAnInstanceThatHasNotStarted)
 TEST_F(PendingStartQueriesTest, AreSearchedWithinBounds) {
   const WorkflowNumber index = debounced();
   for (uint8_t i = 1; i <= 3; ++i) write(place(index, i), pending(i));
-  const Error found = missing_instance(*tx, "default", ns, number(3), {.rows = 3});
+  const Error found = missing_instance(*tx, definitions, "default", ns, number(3), {.rows = 3});
   EXPECT_NE(found.message.find("has put off its start"), std::string::npos) << found.message;
-  const Error cut = missing_instance(*tx, "default", ns, number(3), {.rows = 2});
+  const Error cut = missing_instance(*tx, definitions, "default", ns, number(3), {.rows = 2});
   EXPECT_EQ(cut.code, "instance.not_found");
   EXPECT_NE(cut.message.find("than were looked at"), std::string::npos) << cut.message;
-  const Error none = missing_instance(*tx, "default", ns, number(9), {.rows = 3});
+  const Error none = missing_instance(*tx, definitions, "default", ns, number(9), {.rows = 3});
   EXPECT_EQ(none.message.find("looked at"), std::string::npos) << none.message;
 }
 
@@ -413,15 +433,18 @@ TEST_F(PendingStartQueriesTest, AreAmongWhatWillFire) {
       return queries.next_firings(view, "default", filter);
     };
   };
-  const auto item = [&](TimePoint at, uint8_t instance, const char* workflow) {
-    return Json{{"at", format_rfc3339(at)},
-                {"kind", "pendingStart"},
-                {"instance", to_string(number(instance))},
-                {"workflow", workflow},
-                {"causes", "start"}};
+  // As the list of queues shows it.
+  const auto item = [&](TimePoint at, size_t listed) {
+    Json shown = answer(list(10))["items"][listed];
+    EXPECT_EQ(shown["startsAt"], format_rfc3339(at));
+    for (const char* const member : {"kind", "queued"}) shown.erase(member);
+    shown.update({{"at", format_rfc3339(at)}, {"kind", "pendingStart"}, {"causes", "start"}});
+    return shown;
   };
-  const Json book = item(later.listed, 2, "book");
-  const Json moved_item = item(later.at, 1, "index");
+  const Json book = item(later.listed, 0);
+  EXPECT_EQ(book["maxSize"], 9);
+  const Json moved_item = item(later.at, 1);
+  EXPECT_EQ(moved_item["instance"], to_string(number(1)));
   const NextFilter starts{.kinds = {FiringKind::kPendingStart}};
   EXPECT_EQ(answer(next(starts))["items"], Json::array({book, moved_item}));
   EXPECT_EQ(answer(next(starts))["complete"], true);
