@@ -82,7 +82,7 @@ test('queues: a start that was put off is listed, fires next, and can be cancell
   await firing.getByRole('link', { name: id }).click()
   await next.waitForURL(/queues\?workflow=gather$/)
   const row = queueOf(next, 'gather')
-  assert.match(await row.textContent(), /the end of the batch.*2 inputs so far/)
+  assert.match(await row.textContent(), /the end of the batch.*2 of 9 inputs so far/)
   await row.getByRole('button', { name: 'Cancel' }).click()
   const dialog = next.getByRole('dialog')
   await sees(dialog, 'The instance has not started: the start is dropped with 2 inputs')
@@ -91,6 +91,58 @@ test('queues: a start that was put off is listed, fires next, and can be cancell
   await dialog.getByRole('button', { name: 'Cancel', exact: true }).last().click()
   await sees(next, 'No start of gather waits')
   assert.deepEqual((await server.call('GET', '/v1/ns/later/queues')).items, [])
+})
+
+test('queues: all holders of a key are listed, with what else is on the page', async () => {
+  await server.call('PUT', '/v1/ns/held', {})
+  await server.call('PUT', '/v1/ns/held/workflows/pack', `id: pack
+concurrency: {limit: 2, key: jq(.customer), timeout: PT9H}
+states:
+  - {id: wait, type: consumeEvent, event: {type: packed}}
+`, { 'content-type': 'application/yaml' })
+  const ids = []
+  for (let index = 0; index < 3; index += 1) ids.push(await start(server, 'held', 'pack', { customer: 'Ada' }))
+  await start(server, 'held', 'pack', { customer: 'Bo' })
+  const page = await console_.open('#/held/queues')
+  await queueOf(page, 'pack').getByRole('link', { name: '1 more' }).click()
+  const held = page.getByRole('region', { name: 'What holds the slots of pack with the key "Ada"' })
+  const rows = held.locator('tbody tr')
+  await until(async () => (await rows.count()) === 2, 'the holders of the key')
+  assert.deepEqual(await rows.getByRole('link').evaluateAll((links) => links.map((link) => link.title)), ids.slice(0, 2))
+  assert.match(await rows.first().textContent(), /"Ada"/)
+  await held.getByText('Copy as command').click()
+  await sees(page, `millrace -n held queue holders --workflow pack --key '"Ada"'`)
+  await cancel('held', ids[0])
+  await until(async () => (await rows.getByRole('link').last().getAttribute('title')) === ids[2], 'the next holder')
+  await held.getByRole('button', { name: 'Close' }).click()
+  await held.waitFor({ state: 'detached' })
+})
+
+test('queues: the turn of a throttle is among what comes next', async () => {
+  const page = await console_.open('#/limits/next?kind=throttle')
+  const row = page.getByRole('region', { name: 'What will fire' }).locator('tbody tr')
+  await until(async () => (await row.count()) === 1, 'one turn')
+  assert.match(await row.textContent(), /turn of a throttle, 1 waits.*notify.*an instance starts/)
+  assert.equal(await row.getByRole('link').first().getAttribute('title'), known.notify[1])
+})
+
+test('queues: the list of instances says for which limit a start waits', async () => {
+  const page = await console_.open('#/limits/instances?status=pending')
+  await sees(page, 'slot "Ada"')
+  await sees(page, 'throttle')
+})
+
+test('queues: a start that was put off is found by the id of its instance', async () => {
+  await setLimits(server, 'found')
+  const id = await start(server, 'found', 'gather', { n: 1 })
+  const page = await console_.open('#/found')
+  await settled(page)
+  await page.keyboard.press('/')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').fill(id)
+  await sees(dialog, 'gather, put off by batch')
+  await dialog.getByRole('link', { name: `pending start ${id}` }).click()
+  await page.waitForURL(/queues\?workflow=gather$/)
 })
 
 test('queues: what is typed into the filter stays when the list is read again', async () => {
@@ -131,6 +183,7 @@ test('queues: an instance that waits for a slot says so, names who holds it, and
   await sees(page.locator('.story'), 'waits for a slot')
   await page.getByRole('link', { name: 'Why' }).click()
   await sees(waitsOf(page), text)
+  await sees(waitsOf(page), /If it still waits at .*, it fails with millrace.concurrency.timeout/)
   await sees(waitsOf(page), 'It does not listen yet; when it has entered its state, it will listen for packed')
   await nowOf(page).getByRole('link', { name: '2 starts wait' }).click()
   await page.waitForURL(/queues\?workflow=ship$/)
@@ -215,6 +268,6 @@ test('queues: starts that debounce or batch has put off are listed one by one, w
   await settled(page)
   const calm = queueOf(page, 'calm')
   assert.match(await calm.textContent(), new RegExp(`^starts of calm"Ada"the end of the debounce1–${id} waits since .*, in (1 h|59 m)`))
-  assert.match(await queueOf(page, 'parcel').textContent(), /^starts of parcelnonethe end of the batch12 inputs so far/)
+  assert.match(await queueOf(page, 'parcel').textContent(), /^starts of parcelnonethe end of the batch12 of 9 inputs so far/)
   await page.context().close()
 })

@@ -10,6 +10,7 @@ import { Clock, count, Empty, InstanceLink, Loaded, Page, plural, Relative, Work
 import { Consequence, kFiringKinds } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
+import { KeyOf, ServiceName } from '../ui/limits'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -50,16 +51,16 @@ export function NextPage({ ns }: PageProps) {
       <Loaded resource={firings} ns={ns}>{(data) => (
         <>
           {data.items.length === 0
-            ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, and starts that debounce or batch has put off are here.'}</p></Empty>
+            ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, starts that debounce or batch has put off, and turns of throttles for which something waits are here.'}</p></Empty>
             : (
               <>
                 <Sum data={data} until={until} />
-                <Table caption="What will fire" items={data.items} keyOf={(item) => `${item.at}${item.kind}${item.instance ?? ''}${item.workflow ?? ''}`} columns={[
+                <Table caption="What will fire" items={data.items} keyOf={(item) => `${item.at}${item.kind}${item.instance ?? ''}${item.workflow ?? item.service ?? item.image ?? ''}${item.task ?? ''}`} columns={[
                   { name: 'At', isHeader: true, cell: (item) => <Clock at={item.at} /> },
                   { name: 'In', cell: (item) => <Relative at={item.at} /> },
-                  { name: 'What', cell: (item) => <>{kFiringKinds[item.kind]}{item.paused && ' (paused)'}</> },
+                  { name: 'What', cell: (item) => <>{kFiringKinds[item.kind]}{item.paused && ' (paused)'}{item.queued !== undefined && <span class="quiet">, {count(item.queued)} {item.queued === 1 ? 'waits' : 'wait'}</span>}{item.key !== undefined && <span class="quiet">, key <KeyOf value={item.key} /></span>}</> },
                   { name: 'Instance', cell: (item) => item.instance && (item.kind === 'pendingStart' ? <a class="mono" href={href(ns, ['queues'], { workflow: item.workflow ?? null })}>{item.instance}</a> : <InstanceLink ns={ns} id={item.instance} />) },
-                  { name: 'Workflow', cell: (item) => item.workflow && <WorkflowLink ns={ns} id={item.workflow} /> },
+                  { name: 'Workflow or service', cell: (item) => (item.workflow ? <WorkflowLink ns={ns} id={item.workflow} /> : (item.service ?? item.image) !== undefined && <ServiceName ns={ns} of={item} />) },
                   { name: 'State', cell: (item) => item.state },
                   { name: 'Then', cell: (item) => <Consequence ns={ns} of={item} /> },
                 ]} />

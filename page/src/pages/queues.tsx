@@ -1,7 +1,7 @@
 // The starts and the calls that wait for a limit, by its key: how many, which is next and when, and what holds the slots. And the
 // starts that `debounce` or `batch` has put off, one by one.
 import { useState } from 'preact/hooks'
-import type { Queue, Queues } from '../api'
+import type { Queue, Queues, SlotHolder } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
@@ -19,7 +19,9 @@ import type { PageProps } from '.'
 const kPage = 100
 
 export function QueuesPage({ ns }: PageProps) {
-  const workflow = route.value.query.get('workflow')
+  const { query } = route.value
+  const workflow = query.get('workflow')
+  const slotsOf = kOwners.find((owner) => query.get(`slots.${owner}`))
   const path = inNamespace(ns, 'queues')
   const [cancelled, setCancelled] = useState<Queue | null>(null)
   const list = useList<Queue, Queues>(path, { workflow, limit: kPage })
@@ -36,6 +38,7 @@ export function QueuesPage({ ns }: PageProps) {
         <label>Workflow<FilterField size={16} value={workflow ?? ''} set={(text) => setQuery({ workflow: text })} /></label>
         {workflow && <span class="quiet">Only starts of this workflow, and no calls.</span>}
       </FilterForm>
+      {slotsOf && <Holders key={String(query)} ns={ns} owner={slotsOf} name={query.get(`slots.${slotsOf}`) ?? ''} of={query.get('slots.key')} />}
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <NoQueues ns={ns} workflow={workflow} />
         : (
@@ -84,7 +87,7 @@ function Waiting({ queue }: { queue: Queue }) {
 
 /** How many slots are taken; of a throttle, what it permits. The workflow may have no limit any more. */
 function LimitOf({ queue }: { queue: Queue }) {
-  if (isPutOff(queue)) return queue.inputs === undefined ? <>–</> : <>{plural(queue.inputs, 'input')} so far</>
+  if (isPutOff(queue)) return queue.inputs === undefined ? <>–</> : <>{queue.maxSize === undefined ? plural(queue.inputs, 'input') : `${count(queue.inputs)} of ${plural(queue.maxSize, 'input')}`} so far</>
   if (queue.reason === 'throttle') return <span class="nowrap">{queue.limit === undefined ? '–' : `${count(queue.limit)} in ${queue.period ?? ''}`}</span>
   return <span class="nowrap">{count(queue.held ?? 0)}{queue.limit !== undefined && ` of ${count(queue.limit)}`} held</span>
 }
@@ -98,12 +101,52 @@ function Next({ ns, queue, cancel }: { ns: string; queue: Queue; cancel: (queue:
 
 /** From when on the limit permits the next one. */
 function Turn({ queue }: { queue: Queue }) {
-  if (queue.startsAt) return <><Clock at={queue.startsAt} />, <Relative at={queue.startsAt} /></>
+  if (queue.startsAt) return <><Clock at={queue.startsAt} />, <Relative at={queue.startsAt} />{queue.latestAt && <span class="quiet">; newer requests move it, until <Clock at={queue.latestAt} /> at the latest</span>}</>
   if (queue.reason === 'concurrency') return <>when a slot is free</>
   return queue.nextAt ? <><Clock at={queue.nextAt} />, <Relative at={queue.nextAt} /></> : null
 }
 
-/** The oldest holder, and how many others there are. */
+/** For what slots are: the names of the parameters of `queues/holders`. */
+const kOwners = ['workflow', 'service', 'image'] as const
+
+/** The address of this page with all holders of the key. A key that is not shown is not found by its value: then all holders of the workflow or service. */
+function holdersOf(ns: string, queue: Queue): string {
+  const owner = kOwners.find((one) => queue[one] !== undefined) ?? 'workflow'
+  const key = queue.key === undefined || queue.key === '(sealed)' ? null : JSON.stringify(queue.key)
+  return href(ns, ['queues'], { workflow: route.value.query.get('workflow'), [`slots.${owner}`]: queue[owner], 'slots.key': key })
+}
+
+/** All that holds slots of a workflow, a service or an image, by key, a page at a time. */
+function Holders({ ns, owner, name, of }: { ns: string; owner: (typeof kOwners)[number]; name: string; of: string | null }) {
+  const path = inNamespace(ns, 'queues', 'holders')
+  const filter = { [owner]: name, key: of }
+  const list = useList<SlotHolder>(path, { ...filter, limit: kPage })
+  useInterval(list.reload, 5000, (list.data?.items.length ?? 0) <= kPage)
+  return (
+    <section class="panel" aria-labelledby="holders-title">
+      <h2 id="holders-title">What holds the slots of {name}{of !== null && <> with the key <code>{of}</code></>}</h2>
+      <p class="buttons">
+        <button type="button" class="small" onClick={() => setQuery({ [`slots.${owner}`]: null, 'slots.key': null })}>Close</button>
+        <CopyAsCommand command={{ line: commandLine(ns, 'queue', 'holders', ...option(owner, name), ...option('key', of)), http: httpCall('GET', path, filter) }} />
+      </p>
+      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+        ? <p class="quiet">Nothing holds a slot now.</p>
+        : (
+          <>
+            <Table caption="Holders" items={data.items} keyOf={(item) => `${item.instance ?? ''} ${item.task ?? ''}`} columns={[
+              { name: 'Instance', isHeader: true, cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },
+              { name: 'Key', cell: (item) => <KeyOf value={item.key} /> },
+              { name: 'Holds it since', cell: (item) => <Relative at={item.since} /> },
+            ]} />
+            <More list={list} />
+          </>
+        ))}
+      </Loaded>
+    </section>
+  )
+}
+
+/** The oldest holder, and how many others there are, with a link to all. */
 function Holder({ ns, queue }: { ns: string; queue: Queue }) {
   const { holder, held = 0 } = queue
   if (!holder) return null
@@ -111,7 +154,7 @@ function Holder({ ns, queue }: { ns: string; queue: Queue }) {
   return (
     <>
       {holder.instance ? <InstanceLink ns={ns} id={holder.instance} /> : <span class="mono">{holder.task}</span>} <span class="quiet">since <Relative at={holder.since} /></span>
-      {others > 0 && <>, and {queue.workflow ? <a href={href(ns, ['instances'], { workflow: queue.workflow, status: 'running,waiting,paused' })}>{count(others)} more</a> : `${count(others)} more`}</>}
+      {others > 0 && <>, and <a href={holdersOf(ns, queue)}>{count(others)} more</a></>}
     </>
   )
 }
