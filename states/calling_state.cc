@@ -10,6 +10,7 @@
 
 #include "base/excerpt.h"
 #include "states/retrying.h"
+#include "states/slot_values.h"
 #include "states/state_fields.h"
 
 namespace millrace {
@@ -244,7 +245,11 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallEnd end) const {
                 {"msg", end.result.error().message}};
     if (end.by != AnsweredBy::kRunner) detail["by"] = to_string(end.by);
     visit.record(HistoryKind::kReturned, std::move(detail));
-    return failed(visit, index, std::move(end.result).error(), MayRetry::kYes, end.retry_from);
+    // A subflow may end with such an error of a call of its own.
+    const bool is_final = call.outside && end.by == AnsweredBy::kRunner &&
+                          is_call_flow_error(end.result.error().code);
+    return failed(visit, index, std::move(end.result).error(),
+                  is_final ? MayRetry::kNo : MayRetry::kYes, end.retry_from);
   }
   // The detail is made as text, with its keys sorted, as that of the start (Visit::start_call).
   const std::string by =

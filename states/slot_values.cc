@@ -16,15 +16,19 @@ namespace {
 /// How many bytes a query may copy, compare and write: as much as a small input has.
 constexpr size_t kSlotQueryBytes = kLargeJson;
 
+constexpr const char* kSlotKeyError = "millrace.concurrency.key";
+constexpr const char* kThrottleKeyError = "millrace.throttle.key";
+constexpr const char* kPriorityError = "millrace.concurrency.priority";
+
 tl::unexpected<Error> wrong_key(CallKey of, std::string_view why) {
   if (of == CallKey::kThrottle) {
-    return fail("millrace.throttle.key", fmt::format("`throttle.key`: {}", why));
+    return fail(kThrottleKeyError, fmt::format("`throttle.key`: {}", why));
   }
-  return fail("millrace.concurrency.key", fmt::format("`concurrency.key`: {}", why));
+  return fail(kSlotKeyError, fmt::format("`concurrency.key`: {}", why));
 }
 
 tl::unexpected<Error> wrong_priority(std::string_view why) {
-  return fail("millrace.concurrency.priority", fmt::format("`priority`: {}", why));
+  return fail(kPriorityError, fmt::format("`priority`: {}", why));
 }
 
 /// The value of a query over the input. The loader has refused programs that the fast lane cannot
@@ -38,6 +42,10 @@ Result<LazyJson> evaluated_over(const Template& query, const LazyJson& input, st
 }
 
 }  // namespace
+
+bool is_call_flow_error(std::string_view code) {
+  return code == kSlotKeyError || code == kThrottleKeyError || code == kPriorityError;
+}
 
 Result<std::string> evaluated_call_key(CallKey of, const Template& query, const LazyJson& input) {
   const Result<LazyJson> value = evaluated_over(query, input, "call");

@@ -16,6 +16,10 @@ namespace millrace {
 /// A key of a call's flow control.
 enum class CallKey { kConcurrency, kThrottle };
 
+/// Whether an attempt of a call has failed with this code because evaluated_call_key() or
+/// evaluated_priority() has: each further attempt has the same input, and fails too.
+bool is_call_flow_error(std::string_view code);
+
 /// The value of a call's key as JSON text of at most kMostSlotKeyBytes. Error
 /// `millrace.concurrency.key` or `millrace.throttle.key`: the query fails, its result is longer, or
 /// the input is too large.

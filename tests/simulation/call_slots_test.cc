@@ -379,6 +379,33 @@ TEST_F(CallSlotsTest, FailsACallWhoseKeyIsTooLongOrWhosePriorityIsNoInteger) {
   EXPECT_EQ(world.rows_of("queues"), 0U);
 }
 
+TEST_F(CallSlotsTest, DoesNotRetryACallWhoseKeyOrPriorityCannotBeEvaluated) {
+  const std::string retries = ", retries: {max_attempts: 3, delay: PT10S, codes: ['*']}";
+  const std::string keys = ", key: jq(.customer)}, priority: jq(.rank)";
+  world.apply(paying("slot", ", concurrency: {limit: 1" + keys, retries));
+  world.apply(paying("throttle", ", throttle: {limit: 1, period: PT1M" + keys, retries));
+  const auto ended = [&](const std::string& workflow, const Json& input) -> std::string {
+    const std::string id = world.start(workflow, input)["id"];
+    return world.status(id) + " " + world.instance(id)["error"].value("code", "");
+  };
+  const Json too_long{{"customer", std::string(600, 'x')}, {"rank", 1}};
+  const Json no_integer{{"customer", 1}, {"rank", 1.5}};
+  EXPECT_EQ(ended("slot", too_long), "failed millrace.concurrency.key");
+  EXPECT_EQ(ended("slot", no_integer), "failed millrace.concurrency.priority");
+  EXPECT_EQ(ended("throttle", too_long), "failed millrace.throttle.key");
+  EXPECT_EQ(ended("throttle", no_integer), "failed millrace.concurrency.priority");
+}
+
+TEST_F(CallSlotsTest, RetriesASubflowWhoseOwnCallHasNoKey) {
+  world.apply(paying("pay", ", concurrency: {limit: 1, key: jq(.customer)}"));
+  world.apply(
+      "id: outer\nfunctions: [{id: pay, type: subflow, workflow: pay}]\nstates:\n"
+      "- {id: pay, type: action, action: {function: pay, retries: {max_attempts: 1, delay: PT10S, "
+      "codes: ['^millrace']}}}\n");
+  const std::string id = world.start("outer", {{"customer", std::string(600, 'x')}})["id"];
+  EXPECT_EQ(world.status(id), "waiting") << "the definition of the subflow may be corrected";
+}
+
 TEST_F(CallSlotsTest, LeaveNoRowsOfADeletedNamespace) {
   world.must(CreateNamespace{.name = "other"});
   world.apply(paying("pay", kOneCall), "other");
