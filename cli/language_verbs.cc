@@ -1,6 +1,10 @@
 // The verbs for the workflow language and the API that need no server: explain, schema, openapi,
 // lint and graph.
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -11,6 +15,7 @@
 #include "language/findings.h"
 #include "language/graph.h"
 #include "language/scenario_names.h"
+#include "orchestrator/definition/call_limits.h"
 #include "orchestrator/definition/file_types.h"
 #include "orchestrator/definition/inbound_file.h"
 #include "orchestrator/definition/loader.h"
@@ -23,19 +28,32 @@ struct LintOptions {
   bool strict = false;             ///< warnings count as errors
 };
 
-/// The findings of each of the files, in their order. The types of all of them are known before the
-/// events of one are judged.
+/// Compares the limits of the calls of a definition with those of the other files.
+void lint_limits_beside(std::string_view text, const std::shared_ptr<const CallLimits>& limits,
+                        Findings& findings) {
+  Findings none;
+  const std::optional<Node> document = parse_document(text, none);
+  if (findings.has_errors() || !document) return;
+  lint_limits(
+      *document, [&] { return limits; }, findings);
+}
+
+/// The findings of each of the files, in their order. The types and limits of all of them are known
+/// before the events and calls of one are judged.
 std::vector<Findings> findings_of(LoadDefinition load, const std::vector<DefinitionFile>& files) {
   std::vector<Findings> all;
   std::vector<InboundFile> inbound;
   FileTypes types;
+  const auto limits = std::make_shared<CallLimits>();
   for (const DefinitionFile& file : files) {
     if (file.is_inbound) {
       inbound.push_back(parse_inbound_file(file.text));
       types.add_inbound(inbound.back());
       all.push_back(inbound.back().findings);
     } else {
-      all.push_back(load(file.text).findings);
+      Loaded loaded = load(file.text);
+      if (loaded.workflow) limits->add(*loaded.workflow);
+      all.push_back(std::move(loaded.findings));
       types.add_definition(file.text, all.back());
     }
   }
@@ -45,6 +63,7 @@ std::vector<Findings> findings_of(LoadDefinition load, const std::vector<Definit
       types.lint_inbound(*next_inbound++, all[i]);
     } else {
       types.lint_definition(files[i].text, all[i]);
+      lint_limits_beside(files[i].text, limits, all[i]);
     }
   }
   return all;

@@ -1,5 +1,6 @@
 // `millrace workflow`: applies, shows, pauses and deletes the workflows of the server.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,9 @@
 #include "cli/source.h"
 #include "language/document.h"
 #include "language/findings.h"
+#include "orchestrator/definition/call_limits.h"
 #include "orchestrator/definition/inbound_types.h"
+#include "orchestrator/definition/loader.h"
 
 namespace millrace {
 namespace {
@@ -105,16 +108,69 @@ void drop_made_types(Json& answer, const std::string& text, const MadeTypes& mad
   }
 }
 
+/// The definitions that are applied together, for the limits of their calls.
+struct AppliedTogether {
+  std::shared_ptr<const CallLimits> limits;
+  std::vector<std::string> ids;
+};
+
+AppliedTogether together(const std::vector<DefinitionFile>& files) {
+  const auto limits = std::make_shared<CallLimits>();
+  AppliedTogether all;
+  for (const DefinitionFile& file : files) {
+    if (file.is_inbound) continue;
+    const auto workflow = load_workflow(file.text, nullptr).workflow;
+    if (!workflow) continue;
+    limits->add(*workflow);
+    all.ids.push_back(workflow->id);
+  }
+  all.limits = limits;
+  return all;
+}
+
+/// Makes the warnings of an answer about limits of calls those of the namespace after all files are
+/// applied: the other files are as they were when the server compared the definition with them.
+void settle_limits(Json& answer, const std::string& text, const AppliedTogether& all) {
+  Json warnings = answer.value("warnings", Json::array());
+  const auto is_about_files = [&](const Json& one) {
+    const std::string message = one.value("message", "");
+    return one.value("code", "") == kLimitNotKept &&
+           std::any_of(all.ids.begin(), all.ids.end(), [&](const std::string& id) {
+             return message.starts_with(beginning_on_calls_of(id));
+           });
+  };
+  Json kept = Json::array();
+  for (Json& one : warnings) {
+    if (!is_about_files(one)) kept.push_back(std::move(one));
+  }
+  Findings found;
+  const std::optional<Node> document = parse_document(text, found);
+  if (document)
+    lint_limits(
+        *document, [&] { return all.limits; }, found);
+  const Json local = to_json(found);
+  for (const Json& one : local.at("errors")) {
+    const bool is_known = std::any_of(kept.begin(), kept.end(), [&](const Json& other) {
+      return other.value("code", "") == one["code"] && other.value("path", "") == one["path"];
+    });
+    if (one["severity"] == "warning" && !is_known) kept.push_back(one);
+  }
+  answer.erase("warnings");
+  if (!kept.empty()) answer["warnings"] = std::move(kept);
+}
+
 Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
   const std::vector<DefinitionFile> files = TRY(read_definitions(session.console, options.files));
   const MadeTypes made = types_of(files);
+  const AppliedTogether all = together(files);
   for (const auto& [file, text, is_inbound] : files) {
     if (is_inbound) continue;
     Fallible<Reply> reply = apply_file(session, text, options.dry_run);
     if (reply) {
       drop_made_types(reply->body, text, made);
+      settle_limits(reply->body, text, all);
       if (const auto warnings = reply->body.find("warnings"); warnings != reply->body.end()) {
         session.console.err << render_findings(*warnings, file);
       }

@@ -25,7 +25,7 @@ class ActionState final : public CallingState {
   }
 
   Waits waits() const override { return {.least_calls = 1, .most_calls = async_ ? 0U : 1U}; }
-  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
+  std::span<const Action> actions() const override { return {&action_, 1}; }
 
  private:
   const Action& action(size_t) const override { return action_; }

@@ -169,9 +169,9 @@ std::optional<Raise> CallingState::store(Visit& visit, LazyJson gathered) const 
   return visit.put("return", std::move(gathered));
 }
 
-std::vector<std::string> CallingState::services_of(std::span<const Action> actions) {
+std::vector<std::string> CallingState::services() const {
   std::vector<std::string> names;
-  for (const Action& action : actions) {
+  for (const Action& action : actions()) {
     if (const auto* const service = std::get_if<NamedService>(&action.function->runs)) {
       names.push_back(service->name);
     }

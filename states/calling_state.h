@@ -52,6 +52,7 @@ class CallingState : public State {
   const ActionPolicy* policy_of_call(size_t index) const final {
     return index < waits().most_calls ? &action(index).policy : nullptr;
   }
+  std::vector<std::string> services() const final;
 
  protected:
   /// How many of the calls must succeed.
@@ -69,8 +70,6 @@ class CallingState : public State {
   /// An array of all results, in the order of the calls, and null for each call up to `total` that
   /// was not made.
   static LazyJson results_of(std::span<const Call> calls, size_t total = 0);
-  /// The names of the services that the actions call.
-  static std::vector<std::string> services_of(std::span<const Action> actions);
 
   /// An action, and the data from which its input is made.
   struct Wanted {

@@ -41,7 +41,7 @@ class CompensationState final : public CallingState {
   /// Calls the function with the input of the newest compensation of the instance.
   Outcome enter(Visit& visit) const override;
   Waits waits() const override { return {.least_calls = 1, .most_calls = 1}; }
-  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
+  std::span<const Action> actions() const override { return {&action_, 1}; }
 
  private:
   const Action& action(size_t) const override { return action_; }

@@ -49,7 +49,7 @@ class Foreach final : public CallingState {
   }
 
   Waits waits() const override { return {.least_calls = 1, .most_calls = kMostCalls}; }
-  std::vector<std::string> services() const override { return services_of({&action_, 1}); }
+  std::span<const Action> actions() const override { return {&action_, 1}; }
 
  private:
   const Action& action(size_t) const override { return action_; }

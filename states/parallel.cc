@@ -49,7 +49,7 @@ class Parallel final : public CallingState {
   Waits waits() const override {
     return {.least_calls = actions_.size(), .most_calls = actions_.size()};
   }
-  std::vector<std::string> services() const override { return services_of(actions_); }
+  std::span<const Action> actions() const override { return actions_; }
 
  private:
   const Action& action(size_t index) const override { return actions_[index]; }

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "matchers/glob.h"
+#include "states/calling_state.h"
 #include "states/visit.h"
 
 namespace millrace {
@@ -12,6 +13,8 @@ bool State::looks_back() const {
   const std::vector<std::optional<Duration>> all = lookbacks();
   return std::any_of(all.begin(), all.end(), [](const auto& one) { return one.has_value(); });
 }
+
+std::span<const Action> State::actions() const { return {}; }
 
 Outcome State::make_calls(Visit&) const {
   CHECK(false, "state {} of type {} makes no further calls", common_.id, common_.type);

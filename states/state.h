@@ -28,6 +28,7 @@ namespace millrace {
 class Visit;
 class StateFields;
 class Template;
+struct Action;
 
 /// Leave the state through that exit: evaluate its transform, then follow its transition.
 struct Leave {
@@ -136,6 +137,9 @@ class State {
   /// The policy of the call with that index, without that of its service and of the namespace;
   /// null: as function_of().
   virtual const ActionPolicy* policy_of_call(size_t) const { return nullptr; }
+
+  /// The actions whose functions it calls.
+  virtual std::span<const Action> actions() const;
 
   /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }

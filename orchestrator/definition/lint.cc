@@ -15,6 +15,7 @@
 #include "language/grammar.h"
 #include "language/policy_fields.h"
 #include "language/walk.h"
+#include "orchestrator/definition/call_limits.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_compensations.h"
 #include "orchestrator/definition/lint_errors.h"
@@ -143,6 +144,8 @@ class Linter {
     lint_calls(document_, context_.names_service, context_.has_workers, context_.is_unserved,
                findings_);
     lint_own_calls(document_, findings_);
+    lint_limits(document_, context_.limits_beside, findings_);
+    lint_calls_beside(document_, context_.limits_beside, findings_);
     lint_errors(document_, context_.loads, findings_);
     lint_events(document_, context_.makes_type, findings_);
     lint_timeouts(document_, context_.loads, findings_);

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "language/document.h"
 #include "language/findings.h"
+#include "orchestrator/definition/call_limits.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_events.h"
 #include "orchestrator/definition/loader.h"
@@ -29,6 +30,8 @@ struct LintContext {
   IsUnserved is_unserved = nullptr;
   /// Whether something in the workflow's namespace makes events of a type.
   MakesType makes_type = nullptr;
+  /// How the other workflows of the namespace limit the calls of services.
+  LimitsBeside limits_beside = nullptr;
   /// Whether the loader found no error. Otherwise lint skips checks such as those for unreachable
   /// states and unused functions, because a misspelt name elsewhere may cause the finding.
   bool loads = true;

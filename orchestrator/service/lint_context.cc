@@ -58,6 +58,20 @@ MakesType made_types(const View& view, std::string_view ns, DefinitionCache& def
              std::string_view type) { return made->may_make(type); };
 }
 
+/// The limits of the calls of all workflows of the namespace; null: they cannot all be read.
+std::shared_ptr<const CallLimits> limits_in(Environment& environment, DefinitionCache& definitions,
+                                            std::string_view ns) {
+  const Result<Snapshot> view = Snapshot::take(environment);
+  if (!view) return nullptr;
+  const auto record = read_namespace(*view, ns);
+  if (!record || !*record) return nullptr;
+  const auto limits = std::make_shared<CallLimits>();
+  const auto complete =
+      each_newest_workflow(*view, (*record)->number, definitions,
+                           [&](const Workflow& workflow) { limits->add(workflow); });
+  return complete && *complete ? limits : nullptr;
+}
+
 }  // namespace
 
 LintContext lint_context(Environment& environment, DefinitionCache& definitions,
@@ -67,6 +81,12 @@ LintContext lint_context(Environment& environment, DefinitionCache& definitions,
   if (!view) return context;
   add_services(*view, ns, context);
   context.makes_type = made_types(*view, ns, definitions);
+  using Limits = std::shared_ptr<const CallLimits>;
+  context.limits_beside = [&environment, &definitions, ns = std::string(ns),
+                           read = std::make_shared<std::optional<Limits>>()] {
+    if (!*read) *read = limits_in(environment, definitions, ns);
+    return **read;
+  };
   return context;
 }
 

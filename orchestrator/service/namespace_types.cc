@@ -21,9 +21,11 @@ void add_types_of(const Workflow& workflow, NamespaceTypes& types) {
   }
 }
 
-/// Adds the types of all workflows. Returns false if there are too many.
-Result<bool> add_workflows(const View& view, NamespaceNumber ns, DefinitionCache& definitions,
-                           NamespaceTypes& types) {
+}  // namespace
+
+Result<bool> each_newest_workflow(const View& view, NamespaceNumber ns,
+                                  DefinitionCache& definitions,
+                                  const std::function<void(const Workflow&)>& see) {
   std::vector<Revision> newest;
   TRY(each_workflow_behind(view, ns, "", [&](std::string_view, const WorkflowRecord& record) {
     newest.push_back({record.number, record.latest});
@@ -37,12 +39,10 @@ Result<bool> add_workflows(const View& view, NamespaceNumber ns, DefinitionCache
     const auto workflow = definitions.find_or_load(view, revision);
     if (!workflow && is_damaged_row(workflow.error())) continue;
     if (!workflow) return tl::unexpected(workflow.error());
-    add_types_of(**workflow, types);
+    see(**workflow);
   }
   return true;
 }
-
-}  // namespace
 
 Result<std::optional<NamespaceTypes>> namespace_types(const View& view, std::string_view ns,
                                                       DefinitionCache& definitions,
@@ -66,9 +66,10 @@ Result<std::optional<NamespaceTypes>> namespace_types(const View& view, std::str
       },
       [](const Error&) {}));
   if (needs_mapping && !has_mapping) return std::optional<NamespaceTypes>();
-  if (!TRY(add_workflows(view, record->number, definitions, types))) {
-    return std::optional<NamespaceTypes>();
-  }
+  const bool is_complete =
+      TRY(each_newest_workflow(view, record->number, definitions,
+                               [&](const Workflow& workflow) { add_types_of(workflow, types); }));
+  if (!is_complete) return std::optional<NamespaceTypes>();
   return std::optional(std::move(types));
 }
 

@@ -8,12 +8,16 @@
 // Covers: orchestrator/definition/lint_graph.cc orchestrator/definition/lint_idle.cc
 // Covers: orchestrator/definition/lint_nodes.cc orchestrator/definition/lint_queries.cc
 // Covers: orchestrator/definition/lint_retries.cc orchestrator/definition/lint_timeouts.cc
+// Covers: orchestrator/definition/lint_own_calls.cc orchestrator/definition/lint_starts.cc
+// Covers: orchestrator/definition/call_limits.cc language/key_hints.cc
 // Covers: orchestrator/definition/never_attributes.cc orchestrator/definition/query_lookalikes.cc
 // Covers: policies/vocabularies.cc matchers/never_matches.cc
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "language/graph.h"
@@ -33,6 +37,22 @@ std::vector<std::optional<Error>> accept_all(std::span<const std::string> texts)
   return std::vector<std::optional<Error>>(texts.size());
 }
 
+/// The limits of a workflow that calls the services and images of the corpus.
+std::shared_ptr<const CallLimits> other_limits() {
+  constexpr std::string_view kOther =
+      "id: beside\nfunctions:\n"
+      "- {id: f, type: service, service: bank, concurrency: {limit: 2, key: jq(.a)}}\n"
+      "- {id: g, type: service, service: stock, throttle: {limit: 2, period: PT1M}}\n"
+      "states:\n- {id: s, type: action, action: {function: f}, transition: t}\n"
+      "- {id: t, type: action, action: {function: g}}\n";
+  static const std::shared_ptr<const CallLimits> limits = [&] {
+    auto made = std::make_shared<CallLimits>();
+    made->add(*load_workflow(kOther, accept_all, accept_all).workflow);
+    return made;
+  }();
+  return limits;
+}
+
 /// The definition, written as JSON, is the same workflow.
 void check_as_json(const Node& document, const Workflow& workflow) {
   const Json json = to_json(document);
@@ -49,7 +69,7 @@ void check_as_json(const Node& document, const Workflow& workflow) {
 }
 
 void check_definition(std::string_view text) {
-  const LintContext context{.now = from_millis(1'630'454'400'000)};
+  const LintContext context{.now = from_millis(1'630'454'400'000), .limits_beside = other_limits};
   const Loaded loaded = load_and_lint(text, accept_all, accept_all, context);
   check_findings(loaded.findings, text);
   CHECK((loaded.workflow == nullptr) == loaded.findings.has_errors(), "a workflow, and errors: {}",

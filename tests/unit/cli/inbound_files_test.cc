@@ -55,6 +55,25 @@ TEST_F(InboundFiles, MakeTypesThatTheWorkflowsOfTheirFolderMayWaitFor) {
   EXPECT_THAT(applied.out, Not(HasSubstr("warnings")));
 }
 
+TEST_F(InboundFiles, LeaveWarningsAboutLimitsToTheFilesThatAreAppliedTogether) {
+  const auto calling = [](const std::string& id, const std::string& limit) {
+    return "id: " + id + "\nfunctions: [{id: f, type: service, service: bank" + limit +
+           "}]\nstates: [{id: a, type: action, action: {function: f}, timeout: 1h}]\n";
+  };
+  const std::string pay = file("pay.yaml", calling("pay", ""));
+  file("settle.yaml", calling("settle", ", concurrency: {limit: 2}"));
+  const CommandOutput applied = run({"workflow", "apply", folder()});
+  EXPECT_EQ(applied.code, 0) << applied.err;
+  EXPECT_EQ(applied.err,
+            pay +
+                ":2:45: warning: functions[0].service: workflow \"settle\" lets 2 calls of the "
+                "service \"bank\" run at once, and calls of this function have no `concurrency`, "
+                "so they neither count nor wait; write `concurrency: {limit: 2}` in the function, "
+                "unless its calls may exceed the limit [lint.limit_not_kept]\n");
+  file("pay.yaml", calling("pay", ", concurrency: {limit: 2}"));
+  EXPECT_EQ(run({"workflow", "apply", folder()}).err, "");
+}
+
 TEST_F(InboundFiles, AddTheirInboundWebhooksToTheOtherSettings) {
   ASSERT_EQ(run({"namespace", "create", "default", "--settings",
                  R"({"lifecycle": true, "hooks": {"git": {"verify": {"form": "github",

@@ -106,5 +106,30 @@ TEST_F(TypeWarningsTest, LetLintKnowWhichTypesAreMade) {
   EXPECT_THAT(unknown_types("order.placd"), IsEmpty()) << "the store cannot be read";
 }
 
+TEST_F(TypeWarningsTest, LetLintKnowWhichLimitsTheCallsOfTheNamespaceHave) {
+  const auto calling = [](const std::string& id, const std::string& limit) {
+    return "id: " + id + "\nfunctions: [{id: f, type: service, service: bank" + limit +
+           "}]\nstates: [{id: a, type: action, action: {function: f}, timeout: 1h}]\n";
+  };
+  const auto unkept = [&](const std::string& text, const std::string& ns = "default") {
+    std::vector<std::string> found;
+    for (const Finding& one : service->load_definition(text, ns).findings.sorted()) {
+      if (one.code == "lint.limit_not_kept") found.push_back(one.path);
+    }
+    return found;
+  };
+  const std::string slots = ", concurrency: {limit: 2}";
+  EXPECT_THAT(unkept(calling("pay", "")), IsEmpty());
+  world.apply(calling("settle", slots));
+  EXPECT_THAT(unkept(calling("pay", "")), ElementsAre("functions[0].service"));
+  EXPECT_THAT(unkept(calling("pay", slots)), IsEmpty());
+  EXPECT_THAT(unkept(calling("settle", "")), IsEmpty()) << "the earlier revision does not count";
+  EXPECT_THAT(unkept(calling("pay", ""), "other"), IsEmpty()) << "another namespace";
+  world.apply(calling("pay", ""));
+  EXPECT_THAT(unkept(calling("settle", slots)), ElementsAre("functions[0].concurrency"));
+  on_read = [] { return true; };
+  EXPECT_THAT(unkept(calling("pay", "")), IsEmpty()) << "the store cannot be read";
+}
+
 }  // namespace
 }  // namespace millrace
