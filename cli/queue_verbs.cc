@@ -75,6 +75,13 @@ std::string next_at_text(const Json& queue) {
   return field("", is_pending(queue) ? "startsAt" : "nextAt").cell(queue);
 }
 
+/// For what the starts or calls wait; of a pending start that would be refused now also the error.
+std::string awaited_text(const Json& queue) {
+  const std::string reason = field("", "reason").cell(queue);
+  const std::string refused = inner_text(queue, "refusal", "code");
+  return refused == "-" ? reason : fmt::format("{} ({})", reason, refused);
+}
+
 /// What the slots are for: the workflow, the service or the image.
 std::string of_text(const Json& queue) {
   for (const char* const member : {"workflow", "service", "image"}) {
@@ -88,9 +95,9 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
       session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
       options.page,
       {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
-       field("WAITS FOR", "reason"), Column{"WAITING", waiting_text}, Column{"LIMIT", limit_text},
-       Column{"NEXT", next_text}, Column{"SINCE", since_text}, Column{"NEXT AT", next_at_text},
-       Column{"HELD BY", holders_text}},
+       Column{"WAITS FOR", awaited_text}, Column{"WAITING", waiting_text},
+       Column{"LIMIT", limit_text}, Column{"NEXT", next_text}, Column{"SINCE", since_text},
+       Column{"NEXT AT", next_at_text}, Column{"HELD BY", holders_text}},
       "kind");
 }
 
@@ -139,7 +146,7 @@ void add_queue_verbs(CommandLine& commands) {
       "Lists the keys of workflows and of services with `concurrency` or `throttle` for which "
       "starts or calls wait: which is next, when the throttle permits it, and which instance has "
       "held a slot longest; and the starts that `debounce` or `batch` has put off: how many inputs "
-      "a batch has, which instance will start, and when",
+      "a batch has, which instance will start, when, and which error would refuse it now",
       "millrace queue list --workflow ship", list_queues);
   list.option("--workflow", listed.workflow,
               "Only keys and pending starts of this workflow, and no calls", "ID");

@@ -124,6 +124,10 @@ void add_work_schemas(ApiSchemas& all) {
                             "batch begins at the latest then.")},
       {"latestAt?", instant("Until when newer requests may move that; missing: for ever, or it is "
                             "a batch.")},
+      {"refusal?", object({{"code", text("An error code.")},
+                           {"msg", text("Of a pending start: why it would not be permitted now, by "
+                                        "`singular` or a quota. One that is due and not permitted "
+                                        "is tried again every 10 seconds.")}})},
       {"nextAt?", instant("When the throttle permits the next start or call.")},
       {"next?", object({{"instance?",
                          instance_id("The start, or the instance of the call, that has the next "
@@ -132,9 +136,11 @@ void add_work_schemas(ApiSchemas& all) {
                         {"since", instant("Since when it waits.")},
                         {"priority", number("Its priority.")}})},
       {"holder?", object({{"instance?", instance_id("The instance that has held a slot longest, or "
-                                                    "that of the oldest call with a slot.")},
+                                                    "that of the oldest call with a slot; of a "
+                                                    "pending start that is refused because its "
+                                                    "workflow is singular: the active instance.")},
                           {"task?", instance_id("The action id of the call.")},
-                          {"since", instant("Since when it holds the slot.")}})},
+                          {"since", instant("Since when it holds the slot, or is active.")}})},
   });
   all["Queues"].schema = page(ref("Queue"));
   all["SlotHolder"].schema = object({

@@ -62,8 +62,10 @@ struct BatchCounts {
   uint64_t starts_debounced = 0;  ///< pending starts that a newer request has replaced
   uint64_t starts_batched = 0;    ///< requests whose input was put into a batch of starts
   uint64_t starts_cancelled = 0;  ///< pending starts that a command has dropped
-  uint64_t starts_queued = 0;     ///< how often a start had to wait for a slot or a throttle
-  uint64_t starts_admitted = 0;   ///< how often such a wait ended with the slot or the start
+  /// How often a pending start that was due was not permitted, and is tried again later.
+  uint64_t pending_refused = 0;
+  uint64_t starts_queued = 0;    ///< how often a start had to wait for a slot or a throttle
+  uint64_t starts_admitted = 0;  ///< how often such a wait ended with the slot or the start
   uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)
   /// How often an attempt of a call had to wait for a slot or a throttle.
   uint64_t calls_queued = 0;

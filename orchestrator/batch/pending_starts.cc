@@ -247,6 +247,7 @@ Status PendingStarts::refuse(TimePoint again, const PendingStartPlace& place, Pe
                 tl::unexpected(Error{
                     reason.code, pending.sealed ? std::string(kHiddenReason) : reason.message}));
   }
+  ++batch_.outcome.counts.pending_refused;
   return put_off(place, std::move(pending), again);
 }
 

@@ -26,6 +26,9 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
       cancelled_(plain_counter(registry, "millrace_pending_starts_cancelled_total",
                                "Pending starts that were cancelled before they started; a batch "
                                "counts once.")),
+      refused_(plain_counter(registry, "millrace_pending_starts_refused_total",
+                             "How often a pending start was due and not permitted, by `singular`, "
+                             "a quota or the `rateLimit`, so that it is tried again.")),
       waited_(
           plain_counter(registry, "millrace_starts_queued_total",
                         "Starts that had to wait for a slot or the throttle of their workflow; one "
@@ -65,6 +68,7 @@ void FlowMetrics::add(const BatchCounts& counts) {
   debounced_.Increment(static_cast<double>(counts.starts_debounced));
   batched_.Increment(static_cast<double>(counts.starts_batched));
   cancelled_.Increment(static_cast<double>(counts.starts_cancelled));
+  refused_.Increment(static_cast<double>(counts.pending_refused));
   waited_.Increment(static_cast<double>(counts.starts_queued));
   admitted_.Increment(static_cast<double>(counts.starts_admitted));
   replaced_.Increment(static_cast<double>(counts.starts_replaced));

@@ -39,6 +39,7 @@ class FlowMetrics {
   prometheus::Counter& debounced_;
   prometheus::Counter& batched_;
   prometheus::Counter& cancelled_;
+  prometheus::Counter& refused_;
   prometheus::Counter& waited_;
   prometheus::Counter& admitted_;
   prometheus::Counter& replaced_;

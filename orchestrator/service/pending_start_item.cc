@@ -6,7 +6,9 @@
 
 #include "base/excerpt.h"
 #include "base/ids.h"
+#include "orchestrator/batch/start_decision.h"
 #include "orchestrator/engine/runs.h"
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/pending_input_rows.h"
@@ -79,6 +81,34 @@ Result<PendingStartItem> pending_start_item(const View& view, const PendingStart
   item.json["key"] = key->size() <= kMostSlotKeyBytes ? slot_key_json(*key)
                                                       : Json(excerpt(*key, kMostSlotKeyBytes));
   return item;
+}
+
+Status add_refusal(const View& view, NamespaceNumber ns, WorkflowNumber number,
+                   std::string_view workflow, const Workflow& newest, StartPredictor& quotas,
+                   Json& item) {
+  const auto refuse = [&item](const Error& why) {
+    item["refusal"] = Json{{"code", why.code}, {"msg", why.message}};
+  };
+  if (newest.singular) {
+    const InstanceSelection live{.ns = ns,
+                                 .workflow = number,
+                                 .statuses = {InstanceStatus::kPending, InstanceStatus::kRunning,
+                                              InstanceStatus::kWaiting, InstanceStatus::kPaused},
+                                 .ids = {},
+                                 .oldest_first = true};
+    TRY(each_selected(
+        view, live,
+        [&](const Instance& head) {
+          refuse(not_single(workflow));
+          item["holder"] =
+              Json{{"instance", to_string(head.id)}, {"since", format_rfc3339(head.started_at)}};
+          return false;
+        },
+        [](const InstanceId&, const Error&) { return true; }, {.heads = 1}));
+    if (item.contains("refusal")) return {};
+  }
+  if (const auto over = TRY(quotas.over_quota())) refuse(*over);
+  return {};
 }
 
 }  // namespace millrace

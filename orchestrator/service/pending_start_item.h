@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "orchestrator/service/start_predictor.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/transaction.h"
 #include "states/workflow.h"
@@ -38,5 +39,13 @@ struct PendingStartItem {
 Result<PendingStartItem> pending_start_item(const View& view, const PendingStartPlace& place,
                                             const PendingStart& pending, std::string_view workflow,
                                             const Workflow* newest, TimePoint now);
+
+/// Adds to the item of a pending start of the workflow why the start would be refused now, by
+/// `singular` or a quota, so that it is tried again at its time and, if it is still refused, every
+/// 10 seconds: `refusal` {"code","msg"}, and for a singular workflow the instance that has not
+/// ended as `holder` {"instance","since"}. `quotas`: of the namespace. Errors: those of the view.
+Status add_refusal(const View& view, NamespaceNumber ns, WorkflowNumber number,
+                   std::string_view workflow, const Workflow& newest, StartPredictor& quotas,
+                   Json& item);
 
 }  // namespace millrace

@@ -13,6 +13,7 @@
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/start_predictor.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
@@ -170,8 +171,8 @@ struct QueuePage {
 class ListedWorkflow {
  public:
   ListedWorkflow(const View& view, DefinitionCache& definitions, std::string_view id,
-                 const WorkflowRecord& record)
-      : view_(view), definitions_(definitions), id_(id), record_(record) {}
+                 const WorkflowRecord& record, StartPredictor& quotas)
+      : view_(view), definitions_(definitions), id_(id), record_(record), quotas_(quotas) {}
 
   /// Adds the keys for which starts wait.
   Status add_keys(const std::optional<SlotKey>& behind, QueuePage& page) {
@@ -204,6 +205,9 @@ class ListedWorkflow {
       if (is_batch_over(pending)) return true;
       auto item = TRY(pending_start_item(view_, place, pending, id_, newest(), now));
       item.json.update({{"kind", "starts"}, {"queued", 1}});
+      if (newest() != nullptr) {
+        TRY(add_refusal(view_, ns, record_.number, id_, *newest(), quotas_, item.json));
+      }
       page.items.push_back(std::move(item.json));
       page.bytes += item.bytes;
       return true;
@@ -234,6 +238,7 @@ class ListedWorkflow {
   DefinitionCache& definitions_;
   const std::string_view id_;
   const WorkflowRecord& record_;
+  StartPredictor& quotas_;
   std::optional<std::shared_ptr<const Workflow>> definition_;  ///< set once it was read
 };
 
@@ -270,12 +275,13 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
   const QueueCursor from = TRY(parse_queue_cursor(cursor));
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   QueuePage page{.limit = limit};
+  StartPredictor quotas({.view = view, .ns = number, .name = std::string(ns)});
   const bool is_behind_starts = from.behind && from.workflow.empty();
   for (auto one = known->lower_bound(from.workflow);
        !is_behind_starts && one != known->end() && page.next.is_null(); ++one) {
     const std::string& id = one->first;
     if (!workflow.empty() && id != workflow) continue;
-    ListedWorkflow listed(view, definitions_, id, one->second);
+    ListedWorkflow listed(view, definitions_, id, one->second, quotas);
     const bool begins = id == from.workflow;
     const auto pending = begins ? from.pending : std::nullopt;
     if (!pending) TRY(listed.add_keys(begins ? from.behind : std::nullopt, page));

@@ -74,7 +74,7 @@ class StartPredictor::Questions final : public StartQuestions {
 
   Result<PredictedStart> predict();
 
-  Result<std::optional<Error>> over_quota() override { return TRY(of_.quotas())->over_start; }
+  Result<std::optional<Error>> over_quota() override { return of_.over_quota(); }
   Result<std::optional<Error>> over_bytes() override { return TRY(of_.quotas())->over_bytes; }
   Result<std::optional<Error>> over_pending_keys() override;
   Result<std::optional<Error>> over_throttle_keys(const SlotKey& key) override;
@@ -115,6 +115,8 @@ Result<PredictedStart> StartPredictor::predict(TimePoint now, const WorkflowEntr
                                                bool is_live) {
   return Questions(*this, now, entry, workflow, input, is_live).predict();
 }
+
+Result<std::optional<Error>> StartPredictor::over_quota() { return TRY(quotas())->over_start; }
 
 Result<const StartPredictor::Quotas*> StartPredictor::quotas() {
   if (!quotas_) quotas_ = TRY(read_quotas());

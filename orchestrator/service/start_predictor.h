@@ -42,6 +42,10 @@ class StartPredictor {
   Result<PredictedStart> predict(TimePoint now, const WorkflowEntry& entry,
                                  const Workflow& workflow, const LazyJson& input, bool is_live);
 
+  /// Which quota of the namespace permits no start now, if any: `instances` or `storeBytes`.
+  /// Errors: those of the view.
+  Result<std::optional<Error>> over_quota();
+
  private:
   class Questions;  // start_predictor.cc
 

@@ -1750,9 +1750,9 @@ export type Queue = {
   /** How many instances or calls hold a slot; not of a throttle. */
   held?: number
   holder?: {
-    /** The instance that has held a slot longest, or that of the oldest call with a slot. */
+    /** The instance that has held a slot longest, or that of the oldest call with a slot; of a pending start that is refused because its workflow is singular: the active instance. */
     instance?: string
-    /** Since when it holds the slot. */
+    /** Since when it holds the slot, or is active. */
     since: string
     /** The action id of the call. */
     task?: string
@@ -1792,6 +1792,12 @@ export type Queue = {
   queued: number
   /** For what the starts or calls wait; `debounce` and `batch` have put off one start, which is a pending start. */
   reason: "concurrency" | "throttle" | "debounce" | "batch"
+  refusal?: {
+    /** An error code. */
+    code: string
+    /** Of a pending start: why it would not be permitted now, by `singular` or a quota. One that is due and not permitted is tried again every 10 seconds. */
+    msg: string
+  }
   /** Of calls: the name of the service. */
   service?: string
   /** Of a pending start: the time of its first request. */

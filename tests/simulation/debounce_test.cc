@@ -58,6 +58,12 @@ class Debounced : public testing::Test {
     return cancel;
   }
 
+  /// What the list of queues shows.
+  Json pending() {
+    const Snapshot view = Snapshot::take(world.environment()).value();
+    return world.queries().queues(view, "default", 10, "", "").value()["items"];
+  }
+
   World world;
 };
 
@@ -277,12 +283,37 @@ TEST_F(Debounced, WaitsForTheEndOfTheInstanceOfASingularWorkflow) {
   call({{"n", 1}});
   world.run_for(seconds(10));
   call({{"n", 2}});
+  EXPECT_EQ(world.metric("millrace_pending_starts_refused_total"), 0);
   world.run_for(minutes(5));
   EXPECT_THAT(numbers(), ElementsAre(1));
+  EXPECT_EQ(world.metric("millrace_pending_starts_refused_total"), 30) << "every 10 seconds";
+  const Json waiting = pending();
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0]["refusal"]["code"], "direktiv.mutex");
+  EXPECT_EQ(waiting[0]["refusal"]["msg"],
+            "workflow \"one\" is singular, and an instance of it has not ended");
+  EXPECT_EQ(waiting[0]["holder"]["instance"], world.instances()[0]["id"]);
   world.publish("go", "1");
   world.run_until_idle();
+  EXPECT_FALSE(pending()[0].contains("refusal")) << "it is permitted now, and is tried soon";
   world.run_for(seconds(10));
   EXPECT_THAT(numbers(), ElementsAre(1, 2));
+  EXPECT_THAT(pending(), IsEmpty());
+}
+
+TEST_F(Debounced, ShowsTheQuotaThatDoesNotPermitTheStartYet) {
+  world.must(CreateNamespace{.name = "default",
+                             .settings = Json::parse(R"({"quotas": {"instances": 1}})")});
+  world.apply(debounced(kTenSeconds));
+  world.apply("id: other\nstates:\n- {id: wait, type: consumeEvent, event: {type: go}}\n");
+  world.start("other", Json::object());
+  call(of("c-1", 1));
+  world.run_for(seconds(30));
+  EXPECT_EQ(world.metric("millrace_pending_starts_refused_total"), 3);
+  const Json waiting = pending();
+  ASSERT_EQ(waiting.size(), 1U);
+  EXPECT_EQ(waiting[0]["refusal"]["code"], "millrace.quota.instances");
+  EXPECT_FALSE(waiting[0].contains("holder"));
 }
 
 TEST_F(Debounced, ForgetsTheStartsOfADeletedWorkflow) {

@@ -178,13 +178,14 @@ TEST_F(ListVerbs, ShowsPendingStarts) {
                                           "book",
                                           "acme",
                                           "batch",
+                                          "(direktiv.mutex)",
                                           "7",
                                           "9",
                                           "inputs",
                                           FakeService::kInstance,
                                           "2021-09-01T12:00:00.000Z",
                                           "2021-09-01T12:05:00.000Z",
-                                          "-"};
+                                          FakeService::kInstance};
   EXPECT_EQ(cells, expected) << line;
 }
 

@@ -202,16 +202,19 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
                         {"task", kInstance},
                         {"since", "2021-09-01T12:00:00.000Z"},
                         {"priority", 0}}}};
-  const Json pending = {{"kind", "starts"},
-                        {"workflow", "book"},
-                        {"reason", "batch"},
-                        {"key", "acme"},
-                        {"queued", 1},
-                        {"inputs", 7},
-                        {"maxSize", 9},
-                        {"instance", kInstance},
-                        {"since", "2021-09-01T12:00:00.000Z"},
-                        {"startsAt", "2021-09-01T12:05:00.000Z"}};
+  const Json pending = {
+      {"kind", "starts"},
+      {"workflow", "book"},
+      {"reason", "batch"},
+      {"key", "acme"},
+      {"queued", 1},
+      {"inputs", 7},
+      {"maxSize", 9},
+      {"instance", kInstance},
+      {"since", "2021-09-01T12:00:00.000Z"},
+      {"startsAt", "2021-09-01T12:05:00.000Z"},
+      {"refusal", {{"code", "direktiv.mutex"}, {"msg", "it is singular"}}},
+      {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
   Json items = Json::array({queue});
   if (workflow.empty()) {
     items.push_back(pending);
