@@ -35,6 +35,13 @@ constexpr ErrorEntry kInstanceErrors[] = {
      "Look at what the state waited for, or write a longer timeout."},
     {"direktiv.subflow.notExist", 0, "The workflow of a subflow does not exist or does not load.",
      "Apply the workflow, or correct its id."},
+    {"millrace.compensation.batch", 0,
+     "A compensation calls a workflow with `batch`, whose instance returns its result to no call.",
+     "Let it call a workflow without `batch`, then use `instance compensate`."},
+    {"millrace.compensation.skipped", 0,
+     "The retry policy of a compensation permits no attempt, so it was not made.",
+     "Permit an attempt in the policy of the compensation, its function, its service or the "
+     "namespace, then use `instance compensate`."},
     {"millrace.concurrency.key", 0, "The key of a call's slot cannot be evaluated, or is too long.",
      "Send the value with each call, or correct `concurrency.key`."},
     {"millrace.concurrency.limit", 409, "The workflow has no free slot.",

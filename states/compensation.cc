@@ -19,6 +19,14 @@ StateCommon common_of(const StateCommon& undone) {
   return common;
 }
 
+/// The error of a compensation whose function is not called: it was not made.
+Raise skipped(const std::string& function) {
+  return {{"millrace.compensation.skipped",
+           fmt::format("the retry policy of the call of function \"{}\" permits no attempt, so the "
+                       "compensation was not made",
+                       function)}};
+}
+
 }  // namespace
 
 CompensationState::CompensationState(const StateCommon& undone, Action action, bool undoes_calls)
@@ -52,7 +60,11 @@ Outcome CompensationState::enter(Visit& visit) const {
     if (!value) return std::move(value).error();
     input = std::move(*value);
   }
-  return call(visit, std::move(calls), 1);
+  Outcome outcome = call(visit, std::move(calls), 1);
+  const bool is_skipped =
+      std::holds_alternative<Leave>(outcome) && visit.calls().front().attempt == 0;
+  if (is_skipped) return skipped(function());
+  return outcome;
 }
 
 Raise too_many_compensations() {

@@ -73,6 +73,13 @@ Result<std::optional<Error>> Instances::refuse_request(TimePoint now, const Work
   return refusal_of_request(ask, workflow, is_new);
 }
 
+Result<bool> Instances::is_compensation(TimePoint now, NamespaceNumber ns,
+                                        const std::optional<Caller>& caller) {
+  if (!caller) return false;
+  const LoadedInstance* const loaded = TRY(load(now, ns, caller->instance));
+  return loaded != nullptr && loaded->instance.compensating.has_value();
+}
+
 void Instances::count_skipped(const StartGate& gate) {
   // StartRates counts the others.
   if (gate.effect == EventEffect::Kind::kSkipped) ++batch_.outcome.counts.starts_skipped;

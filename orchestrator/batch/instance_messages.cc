@@ -190,6 +190,15 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
                  .depth = message.depth,
                  .sealed = message.sealed};
   if ((*workflow)->batch) {
+    if (TRY(instances_.is_compensation(now, message.ns, message.caller))) {
+      return refuse(
+          now, message, queued.lane,
+          {"millrace.compensation.batch",
+           fmt::format("workflow \"{}\" has `batch`: its instance gets the inputs of many "
+                       "calls, and none of them its result, so the compensation would "
+                       "end before it is made",
+                       message.workflow)});
+    }
     return add_to_batch(now, message, queued, *entry, **workflow, std::move(spec));
   }
   if ((*workflow)->debounce) {
@@ -199,7 +208,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
     return refuse(now, message, queued.lane, shown_to_caller(message, *deferred.refusal));
   }
   StartGate gate = TRY(instances_.admit(now, *entry, **workflow, message.input));
-  if (gate.is_dropped) return drop(now, message, queued.lane);
+  if (gate.is_dropped) return drop(now, message, queued.lane, *gate.refusal);
   if (gate.refusal) {
     instances_.count_rejected(gate);
     return refuse(now, message, queued.lane, shown_to_caller(message, *gate.refusal));
@@ -255,10 +264,16 @@ Status InstanceMessages::refuse(TimePoint now, const StartChild& message, const 
   return answer(now, message, lane, tl::unexpected(std::move(error)));
 }
 
-/// Drops a start because the workflow has no free slot: its caller gets null.
-Status InstanceMessages::drop(TimePoint now, const StartChild& message, const WorkLane& lane) {
+/// Drops a start because the workflow has no free slot: its caller gets null, or the reason if its
+/// call is a compensation, which was not made.
+Status InstanceMessages::drop(TimePoint now, const StartChild& message, const WorkLane& lane,
+                              const Error& reason) {
   ++batch_.outcome.counts.starts_skipped;
-  return message.caller ? answer(now, message, lane, LazyJson()) : Status();
+  if (!message.caller) return {};
+  if (TRY(instances_.is_compensation(now, message.ns, message.caller))) {
+    return refuse(now, message, lane, shown_to_caller(message, reason));
+  }
+  return answer(now, message, lane, LazyJson());
 }
 
 /// Gives the call of a subflow its result. Precondition: a call waits for it.

@@ -65,7 +65,7 @@ class InstanceMessages {
   Result<bool> is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
                          const InstanceId& child);
   Status refuse(TimePoint now, const StartChild& message, const WorkLane& lane, Error error);
-  Status drop(TimePoint now, const StartChild& message, const WorkLane& lane);
+  Status drop(TimePoint now, const StartChild& message, const WorkLane& lane, const Error& reason);
   Status answer(TimePoint now, const StartChild& message, const WorkLane& lane, CallResult result);
   Status add_to_batch(TimePoint now, const StartChild& message, const QueuedMessage& queued,
                       const WorkflowEntry& entry, const Workflow& workflow, StartSpec spec);

@@ -83,6 +83,10 @@ class Instances {
   Result<std::optional<Error>> refuse_request(TimePoint now, const WorkflowEntry& entry,
                                               const Workflow& workflow, const LazyJson& input,
                                               bool is_new);
+  /// Whether the call that waits for a subflow is a compensation. A start that is dropped, or whose
+  /// result belongs to several calls, does not make it.
+  Result<bool> is_compensation(TimePoint now, NamespaceNumber ns,
+                               const std::optional<Caller>& caller);
   /// Counts a start without a caller that admit() refused.
   void count_skipped(const StartGate& gate);
   /// Counts one whose caller gets the error.

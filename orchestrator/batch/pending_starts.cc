@@ -231,12 +231,14 @@ Status PendingStarts::erase(const PendingStartPlace& place, PendingStart pending
 }
 
 /// Decides about a start that is due and that Instances::admit() has refused: what will be
-/// permitted later is put off, until `again`.
-Status PendingStarts::refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,
-                             const StartGate& gate) {
+/// permitted later is put off, until `again`. A compensation that calls a dropped subflow gets the
+/// refusal, not null: it was not made.
+Status PendingStarts::refuse(TimePoint now, TimePoint again, const PendingStartPlace& place,
+                             PendingStart pending, const StartGate& gate) {
   const bool has_no_slot = gate.effect == EventEffect::Kind::kSkipped && gate.place.slot;
-  if (has_no_slot && (gate.is_dropped || !pending.caller)) {
-    instances_.count_skipped(gate);
+  const bool is_dropped = has_no_slot && (gate.is_dropped || !pending.caller);
+  if (is_dropped) instances_.count_skipped(gate);
+  if (is_dropped && !TRY(instances_.is_compensation(now, place.ns, pending.caller))) {
     return drop(place, pending, LazyJson());
   }
   const Error& reason = *gate.refusal;
@@ -290,7 +292,7 @@ Status PendingStarts::start(TimePoint now, const PendingStartPlace& place, Pendi
       again = TRY(instances_.rates().limited_until(now, *entry, *workflow, whole.input))
                   .value_or(again);
     }
-    return refuse(again, place, std::move(pending), gate);
+    return refuse(now, again, place, std::move(pending), gate);
   }
   TRY(erase(place, std::move(pending)));
   // A store that was restored may have an instance with this id.

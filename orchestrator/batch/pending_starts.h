@@ -105,8 +105,8 @@ class PendingStarts {
   Status abandon(TimePoint now, const PendingStartPlace& place, PendingStart pending, Error error);
   void answer(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
   Status drop(const PendingStartPlace& place, const PendingStart& pending, CallResult result);
-  Status refuse(TimePoint again, const PendingStartPlace& place, PendingStart pending,
-                const StartGate& gate);
+  Status refuse(TimePoint now, TimePoint again, const PendingStartPlace& place,
+                PendingStart pending, const StartGate& gate);
   Status erase(const PendingStartPlace& place, PendingStart pending);
   // Batches (start_batches.cc).
   Result<Deferred> join(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
