@@ -8,7 +8,7 @@
 namespace millrace {
 
 /// Adds `lint.compensation_never`, `lint.compensation_idle` and `lint.compensation_input`. If the
-/// definition does not load, only the checks run that look at a single state.
+/// definition does not load, only those checks run that look at a single state.
 void lint_compensations(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -22,9 +22,34 @@ std::string workflow(const char* more, const char* state) {
 {}
 functions: [{{id: f, type: subflow, workflow: w}}]
 states:
-- {{id: a, type: action, action: {{function: f}}{}}}
+- {{id: a, type: action, action: {{function: f}}, transition: b{}}}
+- {{id: b, type: action, action: {{function: f}}}}
 )",
                      more, state);
+}
+
+/// The states of an order that asks for its compensations.
+std::string order(const std::string& states, const char* more = "compensate: true") {
+  return fmt::format(R"(id: order
+{}
+functions:
+- {{id: f, type: subflow, workflow: w}}
+- {{id: own, type: subflow, workflow: order}}
+states:
+{})",
+                     more, states);
+}
+
+/// A call, with further keys, that `f` undoes.
+std::string undone(const char* id, const char* more) {
+  return fmt::format(
+      "- {{id: {}, type: action, action: {{function: f}}, compensate: "
+      "{{function: f}}{}}}\n",
+      id, more);
+}
+
+std::vector<std::string> never_in(const std::string& text) {
+  return places_of("lint.compensation_never", text, {});
 }
 
 TEST(LintCompensations, PointsOutThatNothingAsksForThem) {
@@ -60,7 +85,8 @@ TEST(LintCompensations, GiveTheLineAndTheColumnOfTheKey) {
   duration: 1s
   compensate: {function: f}
   transition: act
-- {id: act, type: action, action: {function: f}, compensate: {function: f}}
+- {id: act, type: action, action: {function: f}, compensate: {function: f}, transition: end}
+- {id: end, type: action, action: {function: f}}
 )";
   const std::string functions = "functions: [{id: f, type: subflow, workflow: w}]\n";
   EXPECT_THAT(at_of("id: a\n" + functions + states),
@@ -79,6 +105,94 @@ TEST(LintCompensations, GiveTheLineAndTheColumnOfTheKey) {
   EXPECT_THAT(at_of("id: a\nstates:\n- {id: a, type: error, error: a.b, message: m, compensate: "
                     "true}\n"),
               ElementsAre("3:48 lint.compensation_never"));
+}
+
+TEST(LintCompensations, PointsOutANoteThatTheEndOfTheInstanceDrops) {
+  EXPECT_THAT(never_in(order(undone("a", ", transition: b") + undone("b", ""))),
+              ElementsAre("warning states[1].compensate"));
+  EXPECT_THAT(never_in(order(undone("a", ", transition: a"))), IsEmpty());
+  EXPECT_THAT(never_in(order(undone("a", ", catch: [{error: x, transition: b}]") +
+                             "- {id: b, type: error, error: e, message: m}\n")),
+              ElementsAre("warning states[0].compensate"))
+      << "a state that has failed notes nothing";
+  EXPECT_THAT(never_in(order(undone("a", ", transform: 'jq({n: .return.n})'"))), IsEmpty())
+      << "the transform may fail after the note";
+  EXPECT_THAT(
+      never_in(order("- {id: a, type: eventXor, events: [{event: {type: t}, transition: b}, "
+                     "{event: {type: u}}], compensate: {function: f}}\n" +
+                     undone("b", ", transition: a"))),
+      IsEmpty());
+}
+
+TEST(LintCompensations, PointsOutANoteThatTheNextRunDrops) {
+  for (const char* const exit : {", continueAsNew: jq(.)", ", transform: jq(.), continueAsNew: .n"})
+    EXPECT_THAT(never_in(order(undone("a", exit))), ElementsAre("warning states[0].compensate"));
+  EXPECT_THAT(never_in(order(undone("a", ", transition: b") +
+                             "- {id: b, type: switch, conditions: [{condition: jq(.n), transition: "
+                             "a}], defaultContinueAsNew: jq(.)}\n")),
+              IsEmpty());
+}
+
+TEST(LintCompensations, KeepQuietAboutTheLastStateOfAnInstanceThatFails) {
+  const std::string last = undone("b", "");
+  const std::string first = "- {id: a, type: action, action: {function: f}}\n";
+  EXPECT_THAT(never_in(order(first + last, "on_failure: {state: b, when: any, compensate: true}")),
+              IsEmpty());
+  EXPECT_THAT(never_in(order("- {id: a, type: error, error: e, message: m, compensate: true, "
+                             "transition: b}\n" +
+                                 last,
+                             "name: x")),
+              IsEmpty());
+  for (const char* const several : {"type: foreach, array: jq(.n), action: {function: f}",
+                                    "type: parallel, actions: [{function: "
+                                    "f}, {function: f}]"}) {
+    EXPECT_THAT(
+        never_in(order(fmt::format("- {{id: a, {}, compensate: {{function: f}}}}\n", several))),
+        IsEmpty())
+        << several;
+  }
+}
+
+TEST(LintCompensations, PointsOutAPolicyOrACallThatNeverMakesThem) {
+  const auto undoes = [](const char* how, const char* more = "compensate: true") {
+    return never_in(order(fmt::format("- {{id: a, type: action, action: {{function: f}}, "
+                                      "transition: b, compensate: {}}}\n- {{id: b, type: action, "
+                                      "action: {{function: f}}}}\n",
+                                      how),
+                          more));
+  };
+  EXPECT_THAT(undoes("{function: f, retries: {vocabulary: steep, maxAttempts: 0}}"),
+              ElementsAre("warning states[0].compensate.retries"));
+  EXPECT_THAT(undoes("{function: f, retry: {maxAttempts: 1}}"), IsEmpty());
+  const char* const batch = "compensate: true\nbatch: {maxSize: 2, timeout: 1s}";
+  EXPECT_THAT(undoes("{function: own}", batch),
+              ElementsAre("warning states[0].compensate.function"));
+  EXPECT_THAT(undoes("{function: f}", batch), IsEmpty());
+  EXPECT_THAT(undoes("{function: own}"), IsEmpty());
+}
+
+TEST(LintCompensations, PointsOutAReturnThatNoCallHasSet) {
+  const auto places = [](const char* state, const char* before) {
+    return places_of(
+        "lint.compensation_input",
+        order(fmt::format("{}- {{id: b, {}, transition: c, compensate: {{function: f, "
+                          "input: jq(.return.id)}}}}\n- {{id: c, type: action, action: "
+                          "{{function: f}}}}\n",
+                          before, state)),
+        {});
+  };
+  const char* const async = "type: action, async: true, action: {function: f}";
+  const char* const event = "type: generateEvent, event: {type: t, source: s}";
+  const char* const waits = "- {id: a, type: delay, duration: 1s, transition: b}\n";
+  for (const char* const state : {async, event}) {
+    EXPECT_THAT(places(state, ""), ElementsAre("warning states[0].compensate.input"));
+    EXPECT_THAT(places(state, waits), ElementsAre("warning states[1].compensate.input"));
+    EXPECT_THAT(places(state, "- {id: a, type: action, action: {function: f}, transition: b}\n"),
+                IsEmpty());
+    EXPECT_THAT(places(state, "- {id: a, type: noop, transform: jq(.), transition: b}\n"),
+                IsEmpty());
+  }
+  EXPECT_THAT(places("type: action, action: {function: f}", ""), IsEmpty());
 }
 
 TEST(LintCompensations, LetAStateThatNotesThemRaiseTheirLimit) {
@@ -101,6 +215,11 @@ TEST(LintCompensations, PointsOutAStateThatHasNothingToUndo) {
   EXPECT_THAT(places("type: delay, duration: 1s"), ElementsAre("warning states[0].compensate"));
   EXPECT_THAT(places("type: action, action: {function: f}"), IsEmpty());
   EXPECT_THAT(places("type: generateEvent, event: {type: t, source: s}"), IsEmpty());
+  EXPECT_THAT(places("type: setter, variables: [{key: k, value: 1}]"),
+              ElementsAre("warning states[0].compensate"));
+  EXPECT_THAT(places("type: setter, variables: [{key: k, value: 1}, {key: k, scope: workflow, "
+                     "value: 1}]"),
+              IsEmpty());
 }
 
 TEST(LintCompensations, PointsOutAnInputThatReadsDataThatTheCompensationOfACallDoesNotHave) {
