@@ -63,6 +63,8 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "cursor", "The `next` of the page before.", text()},
       {kQuery, "damaged", "Also deletes an instance whose rows are damaged.", yes_or_no},
       {kQuery, "data", "Whether the records have the data of the instance; default: 1.", yes_or_no},
+      {kQuery, "dropCompensations", "With `cancel`: the cancelled instances make no compensation.",
+       yes_or_no},
       {kQuery, "dry_run", "Checks the definition, and changes nothing.", yes_or_no},
       {kQuery, "effect",
        "Lists only events that had an effect, or only those that had none; without it, all.",

@@ -26,11 +26,10 @@ Status create(Service& service, const std::shared_ptr<Exchange>& exchange) {
 Status remove_namespace(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteNamespace command;
   command.name = TRY(namespace_of(exchange->request()));
-  command.cancel = TRY(flag_parameter(exchange->request(), "cancel"));
-  command.leftovers = TRY(flag_parameter(exchange->request(), "leftovers"));
-  if (command.cancel && command.leftovers) {
-    return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
-  }
+  const DeletionParameters how = TRY(deletion_parameters(exchange->request()));
+  command.cancel = how.cancels;
+  command.drop_compensations = how.drops_compensations;
+  command.leftovers = how.leftovers;
   service.command(std::move(command), exchange->replier());
   return {};
 }
@@ -104,9 +103,10 @@ void add_namespace_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}",
               .operation = "deleteNamespace",
               .summary = "Deletes a namespace with everything in it.",
-              .query = {"cancel", "leftovers"},
+              .query = {"cancel", "dropCompensations", "leftovers"},
               .answer = "NamespaceDeleted",
-              .errors = {"namespace.not_found", "namespace.not_empty", "leftovers."},
+              .errors = {"namespace.not_found", "namespace.not_empty", "namespace.compensating",
+                         "leftovers."},
               .handler = [&service](const auto& exchange) {
                 return remove_namespace(service, exchange);
               }});

@@ -112,6 +112,22 @@ Result<bool> flag_parameter(const Request& request, std::string_view name) {
                                                name, in_quotes(text)));
 }
 
+Result<DeletionParameters> deletion_parameters(const Request& request) {
+  const DeletionParameters how{
+      .cancels = TRY(flag_parameter(request, "cancel")),
+      .drops_compensations = TRY(flag_parameter(request, "dropCompensations")),
+      .leftovers = TRY(flag_parameter(request, "leftovers"))};
+  if (how.cancels && how.leftovers) {
+    return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
+  }
+  if (how.drops_compensations && !how.cancels) {
+    return fail("request.parameter",
+                "dropCompensations: only instances that are cancelled have compensations to drop; "
+                "write cancel=1, too");
+  }
+  return how;
+}
+
 Result<std::optional<uint64_t>> number_parameter(const Request& request, std::string_view name) {
   const std::string text = text_parameter(request, name);
   if (text.empty()) return std::optional<uint64_t>();

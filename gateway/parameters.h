@@ -58,6 +58,14 @@ std::string text_parameter(const Request& request, std::string_view name);
 /// A query parameter that is `1` or `true`, `0` or `false`; false if it is not given.
 Result<bool> flag_parameter(const Request& request, std::string_view name);
 
+/// The parameters of the deletion of a workflow or a namespace.
+struct DeletionParameters {
+  bool cancels = false;              ///< `cancel`
+  bool drops_compensations = false;  ///< `dropCompensations`
+  bool leftovers = false;            ///< `leftovers`
+};
+Result<DeletionParameters> deletion_parameters(const Request& request);
+
 /// A query parameter that is a number; nullopt if it is not given or empty.
 Result<std::optional<uint64_t>> number_parameter(const Request& request, std::string_view name);
 

@@ -140,6 +140,17 @@ Json compensation() {
   });
 }
 
+Json deletion() {
+  return object({
+      {"cancelled", whole("How many instances were cancelled.")},
+      {"droppedCompensations?",
+       whole("With `dropCompensations`: how many compensations these instances had left.")},
+      {"pendingStarts?", whole("Of a workflow: how many starts that `debounce` or `batch` had put "
+                               "off were dropped; missing: none.",
+                               1)},
+  });
+}
+
 Json with_consequence(Json base, bool always, const std::vector<std::string_view>& others,
                       std::string_view meanings) {
   std::vector<std::string_view> causes = {"state", "attempt", "run", "end", "call", "depends"};

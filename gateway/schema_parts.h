@@ -66,6 +66,9 @@ Json extended(Json base, const std::initializer_list<Member>& members);
 /// What an instance has left of its compensations.
 Json compensation();
 
+/// What the deletion of a workflow or a namespace has cancelled.
+Json deletion();
+
 /// `base`, an object(), with what a timer causes. `always`: whether its member `causes` is never
 /// missing; `others`: further words of it, and `meanings`: what they mean, after those that timers
 /// of instances have.

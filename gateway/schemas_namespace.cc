@@ -71,8 +71,7 @@ void add_namespace_schemas(ApiSchemas& all) {
   });
   // A deletion of leftovers by their number answers {"number","erasing"}.
   all["NamespaceDeleted"].schema =
-      either({object({{"cancelled", whole("How many instances were cancelled.")}}),
-              object({{"number", whole()}, {"erasing", exactly(true)}})});
+      either({deletion(), object({{"number", whole()}, {"erasing", exactly(true)}})});
   all["ServicePaused"].schema = object({
       {"name", text()},
       {"paused", flag()},

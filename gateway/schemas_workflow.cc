@@ -121,11 +121,7 @@ void add_workflow_schemas(ApiSchemas& all) {
   });
   // A deletion of leftovers by their number answers {"number","kept"}.
   all["WorkflowDeleted"].schema =
-      either({object({{"cancelled", whole("How many instances were cancelled.")},
-                      {"pendingStarts?", whole("How many starts that `debounce` or `batch` had put "
-                                               "off were dropped; missing: none.",
-                                               1)}}),
-              object({{"number", whole()}, {"kept", flag()}})});
+      either({deletion(), object({{"number", whole()}, {"kept", flag()}})});
   all["WorkflowPaused"].schema = object({
       {"id", text()},
       {"paused", flag()},

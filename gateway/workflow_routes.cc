@@ -76,11 +76,10 @@ Status remove_workflow(Service& service, const std::shared_ptr<Exchange>& exchan
   DeleteWorkflow command;
   command.ns = TRY(namespace_of(request));
   command.id = TRY(workflow_of(request));
-  command.cancel = TRY(flag_parameter(request, "cancel"));
-  command.leftovers = TRY(flag_parameter(request, "leftovers"));
-  if (command.cancel && command.leftovers) {
-    return fail("request.parameter", "cancel: leftovers have no instances; leave out `cancel`");
-  }
+  const DeletionParameters how = TRY(deletion_parameters(request));
+  command.cancel = how.cancels;
+  command.drop_compensations = how.drops_compensations;
+  command.leftovers = how.leftovers;
   service.command(std::move(command), exchange->replier());
   return {};
 }
@@ -183,10 +182,10 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .path = "/v1/ns/{ns}/workflows/{workflow}",
        .operation = "deleteWorkflow",
        .summary = "Deletes a workflow.",
-       .query = {"cancel", "leftovers"},
+       .query = {"cancel", "dropCompensations", "leftovers"},
        .answer = "WorkflowDeleted",
        .errors = {"namespace.not_found", "workflow.not_found", "workflow.has_instances",
-                  "leftovers."},
+                  "workflow.compensating", "leftovers."},
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   add_read(router, service,
            {.method = "GET",

@@ -233,6 +233,10 @@ constexpr ErrorEntry kRequestErrors[] = {
      "`eventsPerSecond`."},
     {"millrace.quota.workflows", 403, "The namespace has too many workflows.",
      "Delete workflows, or raise the quota `workflows`."},
+    {"namespace.compensating", 409,
+     "Instances of the namespace make their compensations before the namespace is deleted.",
+     "Wait for their end (resume those that are paused) and repeat the command, or drop the "
+     "compensations with `dropCompensations=1`."},
     {"namespace.not_empty", 409,
      "The namespace has live instances, or sources whose streams millrace made, or is the "
      "namespace "
@@ -378,6 +382,10 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"variable.sealed", 403, "An instance that holds a secret set the variable.",
      "Read the variable in an instance."},
     {"wait.timeout", 504, "The instance did not end in time.", "Ask for the instance again."},
+    {"workflow.compensating", 409,
+     "Instances of the workflow make their compensations before the workflow is deleted.",
+     "Wait for their end (resume those that are paused) and repeat the command, or drop the "
+     "compensations with `dropCompensations=1`."},
     {"workflow.has_instances", 409, "The workflow has live instances.",
      "Delete with `cancel=1`, or wait for their end."},
     {"workflow.id_mismatch", 422, "The `id` of the definition is not the id in the path.",

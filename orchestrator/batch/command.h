@@ -36,6 +36,8 @@ struct ApplyWorkflow {
 struct Sweep {
   size_t changed = 0;              ///< number of instances changed so far
   std::optional<InstanceId> last;  ///< the last processed instance; nullopt: none yet
+  size_t compensating = 0;  ///< number of instances that were left out, or make compensations now
+  size_t dropped = 0;       ///< number of compensations that the cancelled instances had left
 };
 /// The progress of a command that drops starts that `debounce` or `batch` has put off.
 struct PendingSweep {
@@ -46,6 +48,7 @@ struct DeleteWorkflow {
   std::string ns;
   std::string id;
   bool cancel = false;  ///< cancel the workflow's live instances instead of refusing the command
+  bool drop_compensations = false;  ///< if `cancel`: these instances make no compensation
   /// Whether an earlier release deleted the workflow without recording the deletion; then `id` is
   /// the workflow's number.
   bool leftovers = false;
@@ -174,7 +177,8 @@ struct CreateNamespace {
 };
 struct DeleteNamespace {
   std::string name;
-  bool cancel = false;  ///< as in DeleteWorkflow
+  bool cancel = false;              ///< as in DeleteWorkflow
+  bool drop_compensations = false;  ///< as in DeleteWorkflow
   /// Whether an earlier release deleted the namespace and left its rows; then `name` is the
   /// namespace's number.
   bool leftovers = false;

@@ -132,7 +132,7 @@ Result<std::optional<Slot>> Instances::slot_of_revived(TimePoint now, const Work
 /// start that waits gets it.
 Status Instances::free_slot(Instance& instance, const Stimulus& stimulus) {
   const auto* const cancel = std::get_if<Cancel>(&stimulus);
-  TRY(leave_slot(batch_, instance, cancel == nullptr || cancel->compensates));
+  TRY(leave_slot(batch_, instance, cancel == nullptr || !cancel->deletes));
   instance.slot.reset();
   return {};
 }

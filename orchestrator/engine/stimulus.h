@@ -113,6 +113,8 @@ struct Cancel {
   bool at_once = true;
   bool by_caller = false;   ///< the caller of a subflow: this does not stop compensations
   bool compensates = true;  ///< false: the instance makes no compensation; only if `at_once`
+  /// Its workflow or namespace is being deleted: no start that waits gets its slot.
+  bool deletes = false;
 };
 /// Pauses the instance: it starts nothing new, but events and results are still accepted.
 struct Pause {};

@@ -82,7 +82,8 @@ class Service : public StoreReads {
   using Done = std::function<void(Result<Json>)>;  ///< called once, on any thread
 
   /// Error codes of commands: `namespace.not_found`, `workflow.not_found`,
-  /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `leftovers.none`,
+  /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`,
+  /// `workflow.compensating`, `namespace.compensating`, `leftovers.none`,
   /// `leftovers.in_use` (the number is not that of a leftover), `start.conflict` (another input
   /// under the same idempotency key), `busy` (too many inputs wait: try again later),
   /// `instance.ended` (the instance can no longer be changed), `instance.living` (it must end
@@ -99,8 +100,9 @@ class Service : public StoreReads {
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
   /// CompensateInstance {"id","left":n} (compensations; `instance.no_compensation`),
   /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance
-  /// matches), DeleteNamespace {"cancelled":n} and DeleteWorkflow
-  /// {"cancelled":n,"pendingStarts"?:n} (how many were dropped, if any), or for leftovers
+  /// matches), DeleteWorkflow and DeleteNamespace
+  /// {"cancelled":n,"droppedCompensations"?:n,"pendingStarts"?:n} (the last one of a workflow: how
+  /// many were dropped, if any), or for leftovers
   /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?,
   /// "removed"?: removed_settings()},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret

@@ -195,14 +195,6 @@ TEST(Compensations, AreStoppedByASecondCancelOnly) {
   EXPECT_THAT(world.functions.stopped(), SizeIs(2));
 }
 
-TEST(Compensations, AreNotMadeWhenTheWorkflowIsDeleted) {
-  World world;
-  world.apply_order(compensated_steps(2));
-  answer_newest_task(world, "a");
-  world.must(DeleteWorkflow{.ns = "default", .id = "order", .cancel = true});
-  EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
-}
-
 TEST(Compensations, WaitUntilTheTasksOfACancelledInstanceHaveEnded) {
   World world;
   const std::string id = world.apply_order(compensated_steps(2));

@@ -236,7 +236,13 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
         {"namespace.not_empty", fmt::format("namespace \"{}\" has live instances", command.name)}));
   }
   DeleteNamespace rest = command;
-  if (!TRY(cancel_live(context, ns, std::nullopt, rest.sweep))) return rest;
+  const bool drops = command.drop_compensations;
+  if (!TRY(cancel_live(context, ns, std::nullopt, drops, rest.sweep))) {
+    TRY(refuse_compensating(context, ns, std::nullopt, rest.sweep,
+                            {"namespace.compensating",
+                             fmt::format("namespace \"{}\" is not deleted yet", command.name)}));
+    return rest;
+  }
   // From here on nothing of the namespace runs. The purge erases its rows, some in each batch.
   for (const WorkflowNumber number : batch.catalog.workflows_of(ns)) {
     TRY(batch.waiting.set_start(command.name, number, {}));
@@ -248,7 +254,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   TRY(erase_replays(context, ns));
   TRY(erase_sources(context, ns, command.name));
   batch.catalog.remove_namespace(batch.tx, ns);
-  return Json{{"cancelled", rest.sweep.changed}};
+  return deletion_answer(rest.sweep, drops);
 }
 
 }  // namespace millrace

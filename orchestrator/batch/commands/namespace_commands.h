@@ -12,8 +12,9 @@ namespace millrace {
 Result<CommandProgress> run_command(const CommandContext& context, const CreateNamespace& command);
 
 /// Deletes the namespace. If `command.cancel` is set, first cancels the live instances of the
-/// namespace; if it is not set, live instances are the error `namespace.not_empty`. Afterwards a
-/// purge erases the rows of the namespace.
+/// namespace; if it is not set, live instances are the error `namespace.not_empty`. While
+/// instances make their compensations: the error `namespace.compensating`. Afterwards a purge
+/// erases the rows of the namespace.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteNamespace& command);
 
 /// Pauses or resumes a service of the namespace. Error `function.not_found`.

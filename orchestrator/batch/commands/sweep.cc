@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,18 +22,35 @@ Status remove_damaged(const CommandContext& context, NamespaceNumber ns, const I
   return erase_history(context, ns, TRY(context.instances.remove_damaged(ns, id)).last_history, id);
 }
 
-/// Steps one instance of a sweep. An instance with damaged rows is noted, and removed if
-/// `removes_damaged`.
-Status sweep_one(const CommandContext& context, NamespaceNumber ns, const InstanceId& id,
-                 const Stimulus& stimulus, bool removes_damaged) {
+/// What a sweep does with a live instance. Returns whether the instance counts as changed.
+using SweepStep = std::function<Result<bool>(LoadedInstance& loaded)>;
+
+/// Does `step` with one instance of a sweep. An instance with damaged rows is noted, and removed if
+/// `removes_damaged`. Returns whether the instance counts as changed.
+Result<bool> sweep_one(const CommandContext& context, NamespaceNumber ns, const InstanceId& id,
+                       const SweepStep& step, bool removes_damaged) {
   const Result<LoadedInstance*> undamaged = context.instances.load_undamaged(context.now, ns, id);
   if (!undamaged && is_damaged_row(undamaged.error())) {
     context.batch.damages.note(undamaged.error());
-    return removes_damaged ? remove_damaged(context, ns, id) : Status();
+    if (removes_damaged) TRY(remove_damaged(context, ns, id));
+    return true;
   }
   LoadedInstance* const loaded = TRY(undamaged);
-  if (loaded != nullptr) TRY(context.instances.step(context.now, *loaded, stimulus));
-  return {};
+  return loaded == nullptr ? Result<bool>(true) : step(*loaded);
+}
+
+/// Whether the instance makes its compensations, or is one of the subflows that these call.
+Result<bool> is_compensating(const CommandContext& context, const Instance& instance) {
+  if (instance.compensating) return true;
+  std::optional<Caller> caller = instance.caller;
+  for (uint32_t left = instance.depth; caller && left > 0; --left) {
+    const LoadedInstance* const loaded =
+        TRY(context.instances.load(context.now, instance.ns, caller->instance));
+    if (loaded == nullptr || !waits_for(loaded->instance, *caller)) return false;
+    if (loaded->instance.compensating) return true;
+    caller = loaded->instance.caller;
+  }
+  return false;
 }
 
 /// The next instances of a sweep, in the order of their ids.
@@ -70,6 +86,30 @@ Result<std::vector<InstanceId>> remove_doubtful(
   return doubtful;
 }
 
+/// Does `step` with the next live instances for which `is_one` holds, as many as one batch should.
+/// Returns whether all are processed.
+Result<bool> sweep_live(const CommandContext& context, NamespaceNumber ns,
+                        const std::function<bool(const Instance& head)>& is_one,
+                        const SweepStep& step, bool removes_damaged, Sweep& sweep) {
+  const auto page = TRY(next_page(context, ns, is_one, sweep));
+  std::optional<InstanceId> last = page.last;
+  for (const InstanceId& id : page.ids) {
+    if (TRY(sweep_one(context, ns, id, step, removes_damaged))) ++sweep.changed;
+    if (!ends_here(context, page, id)) continue;
+    last = id;
+    break;
+  }
+  size_t removed = 0;
+  if (removes_damaged && context.batch.damages.count() > 0) {
+    const auto doubtful = TRY(remove_doubtful(context, ns, sweep.last, last, is_one));
+    removed = doubtful.size();
+    if (removed == kSteppedAtOnce) last = doubtful.back();
+  }
+  sweep.changed += removed;
+  sweep.last = last;
+  return !last;
+}
+
 }  // namespace
 
 size_t count_live(const CommandContext& context, NamespaceNumber ns,
@@ -85,7 +125,8 @@ Status refuse_live(size_t live, const Error& refusal) {
 }
 
 Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
-                         std::optional<WorkflowNumber> workflow, Sweep& sweep) {
+                         std::optional<WorkflowNumber> workflow, bool drops_compensations,
+                         Sweep& sweep) {
   // count_live() does not count instances whose head was damaged at startup. The purge of a deleted
   // namespace erases such instances.
   const bool may_be_damaged = workflow && context.batch.damages.count() > 0;
@@ -93,35 +134,54 @@ Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
   const auto is_one = [&](const Instance& head) {
     return !workflow || head.revision.workflow == *workflow;
   };
-  // Its definition will be gone before the calls of its compensations could end.
   const Cancel cancel{.error = {"direktiv.cancels.api", "cancelled with its workflow"},
-                      .compensates = false};
-  const bool were_all = TRY(step_live(context, ns, cancel, is_one, sweep));
+                      .compensates = !drops_compensations,
+                      .deletes = true};
+  if (!sweep.last) sweep.compensating = 0;  // another pass begins
+  const auto cancel_one = [&](LoadedInstance& loaded) -> Result<bool> {
+    if (!drops_compensations && TRY(is_compensating(context, loaded.instance))) {
+      ++sweep.compensating;
+      return false;
+    }
+    TRY(context.instances.step(context.now, loaded, cancel));
+    if (loaded.instance.compensating) ++sweep.compensating;
+    if (drops_compensations) sweep.dropped += loaded.instance.compensations;
+    return true;
+  };
+  const bool were_all = TRY(sweep_live(context, ns, is_one, cancel_one, true, sweep));
   return count_live(context, ns, workflow) == 0 && (were_all || !may_be_damaged);
+}
+
+Status refuse_compensating(const CommandContext& context, NamespaceNumber ns,
+                           std::optional<WorkflowNumber> workflow, const Sweep& sweep,
+                           const Error& refusal) {
+  if (sweep.last || sweep.compensating == 0) return {};
+  auto& reviewed = context.batch.reviewed;
+  if (workflow) {
+    reviewed.push_back(*workflow);
+  } else {
+    for (const WorkflowNumber one : context.batch.catalog.workflows_of(ns)) reviewed.push_back(one);
+  }
+  return fail(refusal.code,
+              fmt::format("{}: instances that make their compensations, or are called by one: {}; "
+                          "wait for their end and repeat the command, or drop the compensations "
+                          "with ?cancel=1&dropCompensations=1 (--cancel --drop-compensations)",
+                          refusal.message, sweep.compensating));
+}
+
+Json deletion_answer(const Sweep& sweep, bool drops_compensations) {
+  Json answer{{"cancelled", sweep.changed}};
+  if (drops_compensations) answer["droppedCompensations"] = sweep.dropped;
+  return answer;
 }
 
 Result<bool> step_live(const CommandContext& context, NamespaceNumber ns, const Stimulus& stimulus,
                        const std::function<bool(const Instance& head)>& is_one, Sweep& sweep) {
-  // An instance that is cancelled with its workflow or namespace is removed even if it is damaged.
-  const bool removes_damaged = std::holds_alternative<Cancel>(stimulus);
-  const auto page = TRY(next_page(context, ns, is_one, sweep));
-  std::optional<InstanceId> last = page.last;
-  for (const InstanceId& id : page.ids) {
-    TRY(sweep_one(context, ns, id, stimulus, removes_damaged));
-    ++sweep.changed;
-    if (!ends_here(context, page, id)) continue;
-    last = id;
-    break;
-  }
-  size_t removed = 0;
-  if (removes_damaged && context.batch.damages.count() > 0) {
-    const auto doubtful = TRY(remove_doubtful(context, ns, sweep.last, last, is_one));
-    removed = doubtful.size();
-    if (removed == kSteppedAtOnce) last = doubtful.back();
-  }
-  sweep.changed += removed;
-  sweep.last = last;
-  return !last;
+  const auto step_one = [&](LoadedInstance& loaded) -> Result<bool> {
+    TRY(context.instances.step(context.now, loaded, stimulus));
+    return true;
+  };
+  return sweep_live(context, ns, is_one, step_one, false, sweep);
 }
 
 Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,

@@ -96,7 +96,13 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteW
         {"workflow.has_instances", fmt::format("workflow \"{}\" has live instances", entry.id)}));
   }
   DeleteWorkflow rest = command;
-  if (!TRY(cancel_live(context, entry.ns, entry.number, rest.sweep))) return rest;
+  const bool drops = command.drop_compensations;
+  if (!TRY(cancel_live(context, entry.ns, entry.number, drops, rest.sweep))) {
+    TRY(refuse_compensating(
+        context, entry.ns, entry.number, rest.sweep,
+        {"workflow.compensating", fmt::format("workflow \"{}\" is not deleted yet", entry.id)}));
+    return rest;
+  }
   const bool are_dropped = TRY(
       context.instances.pending().drop_some(context.now, {.ns = entry.ns, .workflow = entry.number},
                                             workflow_is_deleted(), rest.pending));
@@ -105,7 +111,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteW
       .scope = VariableScope::kWorkflow, .ns = entry.ns, .workflow = entry.number};
   if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return rest;
   TRY(remove_workflow(context, entry, command.ns));
-  Json answer{{"cancelled", rest.sweep.changed}};
+  Json answer = deletion_answer(rest.sweep, drops);
   if (rest.pending.dropped > 0) answer["pendingStarts"] = rest.pending.dropped;
   return answer;
 }

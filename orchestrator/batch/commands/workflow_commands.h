@@ -11,8 +11,9 @@ namespace millrace {
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command);
 
 /// Deletes the workflow. If `command.cancel` is set, first cancels the live instances of the
-/// workflow; if it is not set, live instances are the error `workflow.has_instances`. Drops the
-/// starts that the workflow has put off, in any case. Ended instances stay.
+/// workflow; if it is not set, live instances are the error `workflow.has_instances`. While
+/// instances make their compensations: the error `workflow.compensating`. Drops the starts that the
+/// workflow has put off, in any case. Ended instances stay.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteWorkflow& command);
 
 /// Drops the pending starts that are there, as CancelInstance drops one. Error

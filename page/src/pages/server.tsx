@@ -71,6 +71,8 @@ function NamespacePanel({ name, changed }: { name: string; changed: () => void }
   const [action, setAction] = useState<'settings' | 'delete' | null>(null)
   const [text, setText] = useState('')
   const [isCancelling, setCancelling] = useState(false)
+  const [isDropping, setDropping] = useState(false)
+  const drops = isCancelling && isDropping
   const parse = (): unknown => JSON.parse(text)
   return (
     <section class="panel" aria-labelledby="settings">
@@ -101,10 +103,11 @@ function NamespacePanel({ name, changed }: { name: string; changed: () => void }
         </ActionDialog>
       )}
       {action === 'delete' && (
-        <ActionDialog title={`Delete the namespace ${name}?`} label="Delete" isDanger close={() => setAction(null)} command={{ line: commandLine('', 'namespace', 'delete', name, isCancelling && '--cancel'), http: httpCall('DELETE', path, { cancel: isCancelling }) }}
-          run={async () => { await call('DELETE', path, { query: { cancel: isCancelling } }); setQuery({ namespace: null }); changed(); return `The namespace ${name} was deleted` }}>
+        <ActionDialog title={`Delete the namespace ${name}?`} label="Delete" isDanger close={() => setAction(null)} command={{ line: commandLine('', 'namespace', 'delete', name, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
+          run={async () => { await call('DELETE', path, { query: { cancel: isCancelling, dropCompensations: drops } }); setQuery({ namespace: null }); changed(); return `The namespace ${name} was deleted` }}>
           <p>Its workflows, instances, variables, secrets and settings are erased. This cannot be taken back.</p>
           <label><input type="checkbox" checked={isCancelling} onChange={(event) => setCancelling(event.currentTarget.checked)} /> Cancel its live instances</label>
+          {isCancelling && <label><input type="checkbox" checked={isDropping} onChange={(event) => setDropping(event.currentTarget.checked)} /> Make none of their compensations. Otherwise they are made first: delete again when they are done</label>}
         </ActionDialog>
       )}
     </section>

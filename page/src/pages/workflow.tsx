@@ -91,12 +91,15 @@ function notesOf(counts: InstanceCounts | undefined, revision: number): Map<stri
 
 function DeleteDialog({ ns, id, close }: { ns: string; id: string; close: () => void }) {
   const [isCancelling, setCancelling] = useState(false)
+  const [isDropping, setDropping] = useState(false)
   const path = inNamespace(ns, 'workflows', id)
+  const drops = isCancelling && isDropping
   return (
-    <ActionDialog title={`Delete the workflow ${id}?`} label="Delete" isDanger close={close} command={{ line: commandLine(ns, 'workflow', 'delete', id, isCancelling && '--cancel'), http: httpCall('DELETE', path, { cancel: isCancelling }) }}
-      run={async () => { await call<WorkflowDeleted>('DELETE', path, { query: { cancel: isCancelling } }); navigate(href(ns, ['workflows'])); return `Workflow ${id} was deleted` }}>
+    <ActionDialog title={`Delete the workflow ${id}?`} label="Delete" isDanger close={close} command={{ line: commandLine(ns, 'workflow', 'delete', id, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
+      run={async () => { await call<WorkflowDeleted>('DELETE', path, { query: { cancel: isCancelling, dropCompensations: drops } }); navigate(href(ns, ['workflows'])); return `Workflow ${id} was deleted` }}>
       <p>All revisions are erased. This cannot be taken back. It is refused while instances are live, unless they are cancelled:</p>
       <label><input type="checkbox" checked={isCancelling} onChange={(event) => setCancelling(event.currentTarget.checked)} /> Cancel the live instances</label>
+      {isCancelling && <label><input type="checkbox" checked={isDropping} onChange={(event) => setDropping(event.currentTarget.checked)} /> Make none of their compensations. Otherwise they are made first: delete again when they are done</label>}
     </ActionDialog>
   )
 }

@@ -274,6 +274,7 @@ TEST_F(CommandLineTest, EndsWithTheExitCodeOfTheError) {
       {{"workflow", "delete", "order"}, 6},
       {{"workflow", "delete", "3", "--leftovers", "--cancel"}, 2},
       {{"namespace", "delete", "2", "--leftovers", "--cancel"}, 2},
+      {{"workflow", "delete", "order", "--drop-compensations"}, 2},
       {{"namespace", "delete", "default"}, 6},
       {{"namespace", "create", "a b"}, 1},
       {{"workflow", "list", "--url", "http://127.0.0.1:1"}, 5},

@@ -6,7 +6,6 @@
 #include "states/workflow.h"
 
 namespace millrace {
-
 Json FakeService::instance_json(const std::string& id, const std::string& status) {
   Json instance = {{"id", id},
                    {"workflow", "order"},
@@ -399,32 +398,12 @@ Result<Json> FakeService::take(CreateNamespace& create) {
   return answer;
 }
 
-Result<Json> FakeService::take(DeleteNamespace& remove) {
-  if (const Status known = check(remove.name); !known) return tl::unexpected(known.error());
-  if (!workflows_.empty() && !remove.cancel) {
-    return fail("namespace.not_empty", "it has workflows");
-  }
-  spaces_.erase(remove.name);
-  return Json{{"cancelled", 0}};
-}
-
 Result<Json> FakeService::take(ApplyWorkflow& apply) {
   if (const Status known = check(apply.ns); !known) return tl::unexpected(known.error());
   auto& texts = workflows_[apply.workflow->id];
   const bool changed = texts.empty() || texts.back() != apply.text;
   if (changed) texts.push_back(apply.text);
   return Json{{"id", apply.workflow->id}, {"revision", texts.size()}, {"changed", changed}};
-}
-
-Result<Json> FakeService::take(DeleteWorkflow& remove) {
-  if (!workflows_.contains(remove.id)) return no_workflow(remove.id);
-  if (!starts_.empty() && !remove.cancel) {
-    return fail("workflow.has_instances", "it has live instances; cancel them");
-  }
-  workflows_.erase(remove.id);
-  Json answer{{"cancelled", starts_.size()}};
-  if (pending_starts > 0) answer["pendingStarts"] = pending_starts;
-  return answer;
 }
 
 std::string FakeService::owner_of(const VariablePlace& place) {

@@ -134,6 +134,8 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
       {"DELETE", "/v1/ns/default", {}, "", 409, "namespace.not_empty"},
       {"DELETE", order + "?cancel=1&leftovers=1", {}, "", 400, "request.parameter"},
       {"DELETE", "/v1/ns/2?cancel=1&leftovers=1", {}, "", 400, "request.parameter"},
+      {"DELETE", order + "?dropCompensations=1", {}, "", 400, "request.parameter"},
+      {"DELETE", "/v1/ns/shop?dropCompensations=1", {}, "", 400, "request.parameter"},
       {"DELETE", order + "?cancel=1", {}, "", 200, R"({"cancelled":1})"},
       {"DELETE", order, {}, "", 404, "workflow.not_found"},
       {"PATCH", order, {}, "", 405, "request.method_not_allowed"},

@@ -40,4 +40,14 @@ functions: [{id: charge, type: knative-namespace, service: charge}]
 states: [{id: pay, type: action, action: {function: charge}}]
 )";
 
+/// An instance of this workflow has a compensation to make, and waits.
+inline constexpr const char* kUndoes = R"(
+id: undoes
+compensate: true
+functions: [{id: undo, type: service, service: undo}]
+states:
+- {id: do, type: noop, compensate: {function: undo}, transition: wait}
+- {id: wait, type: consumeEvent, event: {type: paid}}
+)";
+
 }  // namespace millrace

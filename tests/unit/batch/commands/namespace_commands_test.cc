@@ -165,6 +165,19 @@ TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   EXPECT_EQ(rig.refusal(DeleteNamespace{.name = "a"}).code, "namespace.not_found");
 }
 
+TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceMakesItsCompensations) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "a"});
+  rig.must(CommandRig::apply_workflow(kUndoes, "a"));
+  rig.must(StartInstance{.ns = "a", .workflow = "undoes", .input = Json::object()});
+  DeleteNamespace remove{.name = "a", .cancel = true};
+  const Error refused = rig.refusal(remove);
+  EXPECT_EQ(refused.code, "namespace.compensating");
+  EXPECT_EQ(refused.message.find("namespace \"a\" is not deleted yet: "), 0U) << refused.message;
+  remove.drop_compensations = true;
+  EXPECT_EQ(rig.must(remove), (Json{{"cancelled", 1}, {"droppedCompensations", 1}}));
+}
+
 TEST(NamespaceCommands, DeleteIsRefusedForTheDefaultNamespace) {
   CommandRig rig;
   const Error error = rig.refusal(DeleteNamespace{.name = "default", .cancel = true});

@@ -57,7 +57,7 @@ TEST_F(SweepTest, RefusesACommandOnlyIfInstancesAreLive) {
 TEST_F(SweepTest, CancelsFewInstancesInOneBatch) {
   start(3);
   Sweep sweep;
-  const auto done = cancel_live(rig.context(), kDefault, workflow, sweep);
+  const auto done = cancel_live(rig.context(), kDefault, workflow, false, sweep);
   ASSERT_TRUE(done);
   EXPECT_TRUE(*done);
   EXPECT_EQ(sweep.changed, 3U);
@@ -70,7 +70,7 @@ TEST_F(SweepTest, CancelsManyInstancesInSeveralBatches) {
   size_t batches = 0;
   for (bool done = false; !done && batches < 20; ++batches) {
     const size_t before = count();
-    const auto some = cancel_live(rig.context(), kDefault, workflow, sweep);
+    const auto some = cancel_live(rig.context(), kDefault, workflow, false, sweep);
     ASSERT_TRUE(some);
     ASSERT_TRUE(rig.commit());
     EXPECT_LE(before - count(), 80U) << "one batch cancels about 64";
@@ -91,7 +91,7 @@ TEST_F(SweepTest, ContinuesBehindTheInstanceWithWhichItsUnitOfWorkHasEnded) {
   for (size_t i = 1; i <= ids.size(); ++i) {
     CommandContext context = rig.context();
     context.unit = &unit;
-    const auto done = cancel_live(context, kDefault, workflow, sweep);
+    const auto done = cancel_live(context, kDefault, workflow, false, sweep);
     ASSERT_TRUE(done);
     EXPECT_EQ(*done, i == ids.size());
     EXPECT_EQ(sweep.changed, i);
@@ -116,7 +116,7 @@ TEST_F(SweepTest, RemovesADamagedInstanceBetweenTwoUnitsOfWork) {
   for (int i = 0; i < 4; ++i) {
     CommandContext context = rig.context();
     context.unit = &unit;
-    ASSERT_TRUE(cancel_live(context, kDefault, workflow, sweep));
+    ASSERT_TRUE(cancel_live(context, kDefault, workflow, false, sweep));
     ASSERT_TRUE(rig.commit());
   }
   size_t live = 0;

@@ -43,6 +43,21 @@ TEST(WorkflowCommands, DeleteWithTheFlagCancelCancelsTheInstancesAndErasesTheVar
   EXPECT_EQ(rig.refusal(DeleteVariable{.place = place, .key = "k"}).code, "variable.not_found");
 }
 
+TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceMakesItsCompensations) {
+  CommandRig rig;
+  rig.must(CommandRig::apply_workflow(kUndoes));
+  const InstanceId id = rig.start("undoes");
+  DeleteWorkflow remove{.ns = "default", .id = "undoes", .cancel = true};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(rig.refusal(remove).code, "workflow.compensating");
+    ASSERT_TRUE(rig.commit());
+    EXPECT_TRUE(rig.instance(id).compensating);
+  }
+  remove.drop_compensations = true;
+  EXPECT_EQ(rig.must(remove), (Json{{"cancelled", 1}, {"droppedCompensations", 1}}));
+  EXPECT_EQ(rig.instance(id).status, InstanceStatus::kCancelled);
+}
+
 TEST(WorkflowCommands, PauseAndResumeApplyToTheInstancesOfTheWorkflow) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
@@ -75,6 +90,12 @@ TEST(WorkflowCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
     rig.must(CommandRig::apply_workflow(kWaits));
     rig.start("waits");
     return DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true};
+  });
+  expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
+    rig.must(CommandRig::apply_workflow(kUndoes));
+    rig.start("undoes");
+    return DeleteWorkflow{
+        .ns = "default", .id = "undoes", .cancel = true, .drop_compensations = true};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kWaits));
