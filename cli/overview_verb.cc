@@ -20,6 +20,10 @@ std::string further_verb(const Json& one) {
   if (kind == "incompleteGroups") {
     return "group list --workflow " + shell_word(one.value("workflow", ""));
   }
+  if (kind == "compensationStopped") {
+    return fmt::format("instance list --has compensations --workflow {}",
+                       shell_word(one.value("workflow", "")));
+  }
   if (kind == "noWorkers") return "function describe " + shell_word(one.value("service", ""));
   return "";
 }

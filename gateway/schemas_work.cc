@@ -51,9 +51,9 @@ Json overview() {
   using namespace schema;
   const Json attention = with_consequence(
       object({
-          {"kind", word({"failed", "timedout", "incompleteGroups", "pausedWorkflow",
-                         "pausedService", "settings", "retrying", "deadline", "noWorkers",
-                         "deadLetters", "unknownNamespace", "server"})},
+          {"kind", word({"failed", "timedout", "compensationStopped", "incompleteGroups",
+                         "pausedWorkflow", "pausedService", "settings", "retrying", "deadline",
+                         "noWorkers", "deadLetters", "unknownNamespace", "server"})},
           {"namespace?", text("The name to which events were sent, and which no namespace has.")},
           {"workflow?", text("The id of the workflow.")},
           {"service?", text("The name of the service.")},
@@ -68,8 +68,9 @@ Json overview() {
       }),
       false);
   const Json cut = object({
-      {"kind", word({"counts", "failed", "timedout", "incompleteGroups", "pausedWorkflow",
-                     "pausedService", "retrying", "deadline", "noWorkers", "unknownNamespace"})},
+      {"kind", word({"counts", "failed", "timedout", "compensationStopped", "incompleteGroups",
+                     "pausedWorkflow", "pausedService", "retrying", "deadline", "noWorkers",
+                     "unknownNamespace"})},
       {"exactUntil?", instant("Nothing that is due before is missing.")},
       {"detail?", text("Why items may be missing, for people; missing: there are more.")},
   });

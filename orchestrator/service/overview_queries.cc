@@ -1,6 +1,12 @@
 // The part of an overview of a namespace that is in the store: counts, and what asks for attention.
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/attention.h"
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -52,6 +58,41 @@ class GroupCount {
   bool is_cut_ = false;  ///< there are more groups
 };
 
+/// At how many ended instances one overview looks for compensations that have stopped.
+constexpr size_t kMostEndedSeen = 10'000;
+
+using WorkflowIds = std::map<WorkflowNumber, std::string>;
+
+/// Adds an item for each of the workflows of which ended instances have compensations left because
+/// one of them has failed for good. Looks at the newest instances.
+Status add_stopped(const View& view, NamespaceNumber ns, const WorkflowIds& workflows,
+                   const std::function<bool()>& is_over, Attention& attention) {
+  bool has_left = false;
+  std::map<std::string_view, size_t> stopped;
+  const auto see = [&](const Instance& head) {
+    has_left = has_left || head.compensations > 0;
+    if (!head.compensation_error) return true;
+    const auto workflow = workflows.find(head.revision.workflow);
+    if (workflow != workflows.end()) ++stopped[workflow->second];
+    return true;
+  };
+  using enum InstanceStatus;
+  const WalkEnd end =
+      TRY(each_selected(view, {.ns = ns, .statuses = {kFailed, kTimedOut, kCancelled}}, see,
+                        [](const InstanceId&, const Error&) { return true; },
+                        {.heads = kMostEndedSeen, .is_over = is_over}));
+  for (const auto& [workflow, count] : stopped) {
+    attention.add({{"kind", "compensationStopped"}, {"workflow", workflow}, {"count", count}});
+  }
+  // Without one among so many, the namespace probably has none.
+  if (end.cut && has_left) {
+    attention.cut(
+        "compensationStopped",
+        {{"detail", "there are more ended instances than the server looks at in one call"}});
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Json> Queries::overview(const View& view, std::string_view ns) {
@@ -73,9 +114,11 @@ Result<Json> Queries::overview(const View& view, std::string_view ns) {
   size_t paused = 0;
   GroupCount groups(view);
   Status counted;
+  WorkflowIds workflows;
   const auto see = [&](std::string_view id, const WorkflowRecord& one) {
     counted = groups.add(id, one.number, attention);
     if (!counted) return false;
+    workflows.emplace(one.number, id);
     if (one.paused && paused <= kMostOfAKind) {
       attention.add({{"kind", "pausedWorkflow"}, {"workflow", id}});
       ++paused;
@@ -85,6 +128,10 @@ Result<Json> Queries::overview(const View& view, std::string_view ns) {
   TRY(each_workflow_behind(view, record.number, {}, see));
   TRY(std::move(counted));
   if (looked == kMostOverviewRows) attention.cut("pausedWorkflow");
+  const auto is_over = [this, end = clock_.precise() + kAttentionTime] {
+    return clock_.precise() >= end;
+  };
+  TRY(add_stopped(view, record.number, workflows, is_over, attention));
   if (const auto settings = read_settings(record.settings)) {
     for (const std::string& service : settings->paused) {
       attention.add({{"kind", "pausedService"}, {"service", service}});

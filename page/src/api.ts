@@ -1639,7 +1639,7 @@ export type Overview = {
     /** It is a service of the namespace `default`. */
     global?: true
     instance?: string
-    kind: "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "unknownNamespace" | "server"
+    kind: "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "unknownNamespace" | "server"
     /** The name to which events were sent, and which no namespace has. */
     namespace?: string
     /** How many tasks of the service run. */
@@ -1671,7 +1671,7 @@ export type Overview = {
     detail?: string
     /** Nothing that is due before is missing. */
     exactUntil?: string
-    kind: "counts" | "failed" | "timedout" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers" | "unknownNamespace"
+    kind: "counts" | "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers" | "unknownNamespace"
   }>
   levels: {
     evaluationsRunning: number

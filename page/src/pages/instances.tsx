@@ -124,7 +124,7 @@ function Filters({ ns }: { ns: string }) {
         <summary>More filters</summary>
         <div class="filters">
           {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} /></label>)}
-          <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option></select></label>
+          <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
           <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
       </details>

@@ -103,6 +103,8 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
     case 'failed':
     case 'timedout':
       return <><Status status={item.kind} /> <a href={href(ns, ['instances'], { workflow, status: item.kind })}>{plural(item.count ?? 0, 'instance')} of {workflow}</a></>
+    case 'compensationStopped':
+      return <><span class="no"><Icon name="warning" /> compensations stopped</span> <a href={href(ns, ['instances'], { workflow, has: 'compensations' })}>{plural(item.count ?? 0, 'instance')} of {workflow}</a>: one has failed for good; make what is left</>
     case 'retrying':
       return <><span class="warning"><Icon name="clock" /> retrying</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} in {item.state}; the next attempt is due {item.at && <Relative at={item.at} />}</>
     case 'deadline':

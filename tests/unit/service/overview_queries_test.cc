@@ -65,6 +65,27 @@ states:
   EXPECT_EQ(many["cut"][0]["kind"], "incompleteGroups");
 }
 
+TEST_F(OverviewQueriesTest, NamesWorkflowsWithCompensationsThatHaveFailedForGood) {
+  const WorkflowNumber order = apply("id: order\nstates:\n- {id: end, type: noop}\n");
+  const auto store_ended = [&](uint8_t number, WorkflowNumber workflow, InstanceStatus status,
+                               bool has_failed) {
+    Instance one = ended(waiting_instance(workflow, number), status);
+    one.compensations = 2;
+    if (has_failed) one.compensation_error = Error{"not.undone", "no"};
+    store(one);
+  };
+  store_ended(1, order, InstanceStatus::kFailed, true);
+  store_ended(2, order, InstanceStatus::kCancelled, true);
+  store_ended(3, order, InstanceStatus::kCancelled, false);
+  store_ended(4, WorkflowNumber(99), InstanceStatus::kCancelled, true);
+  const Json shown = answer(overview());
+  EXPECT_EQ(shown["attention"], Json::parse(R"([
+    {"kind": "failed", "workflow": "order", "count": 1},
+    {"kind": "compensationStopped", "workflow": "order", "count": 2}])"))
+      << "those of a deleted workflow cannot be made";
+  EXPECT_EQ(shown["cut"], Json::array());
+}
+
 TEST_F(OverviewQueriesTest, NamesTwentyOfEachKindAndSaysThatThereAreMore) {
   for (size_t i = 0; i <= kMostOfAKind; ++i) {
     const WorkflowNumber one =
