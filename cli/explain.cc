@@ -215,15 +215,47 @@ std::string names_of(std::vector<const Mapping*> mappings) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// A name and what it means, in one line.
+struct Line {
+  std::string_view name;
+  std::string meaning;
+};
+
+void print(const std::vector<Line>& lines, std::ostream& out) {
+  size_t width = 18;
+  for (const Line& line : lines) width = std::max(width, line.name.size());
+  for (const Line& line : lines) {
+    out << fmt::format("    {:<{}} {}\n", line.name, width, line.meaning);
+  }
+}
+
+/// The kinds of the mapping, or its keys if it has no kinds.
+void print_parts(const Mapping& mapping, std::ostream& out) {
+  std::vector<Line> lines;
+  for (const Mapping* const kind : mapping.kinds) {
+    lines.push_back({kind->types[0], std::string(kind->meaning)});
+  }
+  if (mapping.kinds.empty()) {
+    for (const KeyRule* const key : mapping.keys()) {
+      const bool is_required = key->required && key->alternative.empty();
+      lines.push_back({key->name, std::string(key->meaning) + (is_required ? " Required." : "")});
+    }
+  }
+  print(lines, out);
+}
+
 void explain(const Use& use, std::ostream& out) {
   const KeyRule& key = *use.key;
   out << key.name << ": " << value_of(key) << "\n  " << key.meaning << "\n";
+  std::vector<Line> lines;
   if (key.kind == Kind::kType) {
     for (const Mapping* mapping : use.mappings) {
-      out << fmt::format("    {:<18} {}\n", mapping->types[0], mapping->meaning);
+      lines.push_back({mapping->types[0], std::string(mapping->meaning)});
     }
   }
-  for (const Word& word : key.words) out << fmt::format("    {:<18} {}\n", word.word, word.meaning);
+  for (const Word& word : key.words) lines.push_back({word.word, std::string(word.meaning)});
+  print(lines, out);
+  if (key.object != nullptr) print_parts(*key.object, out);
   if (key.required && key.alternative.empty()) out << "  required\n";
   if (!key.alternative.empty()) {
     out << fmt::format("  {} `{}`\n", key.required ? "required, or" : "not together with",
@@ -246,16 +278,7 @@ void explain(const Mapping& mapping, std::ostream& out) {
                        mapping.types[1].empty() ? "" : fmt::format(" or {}", mapping.types[1]));
   }
   out << "\n  " << mapping.meaning << "\n";
-  if (!mapping.kinds.empty()) {
-    for (const Mapping* kind : mapping.kinds) {
-      out << fmt::format("    {:<18} {}\n", kind->types[0], kind->meaning);
-    }
-  } else {
-    for (const KeyRule* key : mapping.keys()) {
-      out << fmt::format("    {:<18} {}{}\n", key->name, key->meaning,
-                         key->required && key->alternative.empty() ? " Required." : "");
-    }
-  }
+  print_parts(mapping, out);
   out << fmt::format("  defined by: {}, \"{}\"\n", mapping.source, mapping.section);
 }
 
@@ -264,9 +287,11 @@ constexpr std::string_view kInstanceName = "$instance";
 Ended explain_variable(std::ostream& out) {
   out << kInstanceName
       << "\n  In the jq programs of states: facts about the instance that they run for.\n";
+  std::vector<Line> lines;
   for (const InstanceMember& member : kInstanceMembers) {
-    out << fmt::format("    {:<18} {}\n", member.name, member.meaning);
+    lines.push_back({member.name, std::string(member.meaning)});
   }
+  print(lines, out);
   out << "  an addition of millrace: Direktiv does not have this variable\n";
   return ExitCode::kOk;
 }

@@ -1,6 +1,11 @@
 // The verbs `explain`, `schema`, `openapi`, `lint` and `graph`.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "language/grammar.h"
 #include "tests/unit/cli/cli_fixture.h"
 
 namespace millrace {
@@ -24,6 +29,16 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "retries: RetryPolicy, or a string such as \"fixed(3, 1s)\": three attempts, with a second "
        "before each further one\n"
        "  When and how often a failed call of the function is retried.\n"
+       "    direktiv           Direktiv's: an error is retried if its code is listed and no "
+       "`catch` "
+       "matches.\n"
+       "    steep              Steep's: every error is retried; `catch` applies when no attempt is "
+       "left.\n"
+       "    temporal           Temporal's: all errors but listed ones are retried; `catch` applies "
+       "afterwards.\n"
+       "    stevora            Stevora's: every error is retried; `catch` applies when no attempt "
+       "is "
+       "left.\n"
        "  also written: retry\n"
        "  in: ActionDefinition\n"},
       {"exponentialBackoff",
@@ -94,6 +109,30 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
   EXPECT_EQ(run({"explain", "schemas.delay"}).code, 3);
   EXPECT_EQ(run({"explain", "noop."}).code, 3);
   EXPECT_EQ(run({"explain", ""}).code, 3);
+}
+
+/// A key whose value is a mapping is explained with the keys or the kinds of this mapping.
+TEST_F(LanguageVerbs, ExplainsEachKeyOfTheGrammarWithThoseOfItsValue) {
+  size_t keys = 0;
+  const auto expect_parts = [&](const std::string& out, const Mapping& mapping) {
+    const auto expect = [&](std::string_view part) {
+      EXPECT_NE(out.find(fmt::format("\n    {:<18} ", part)), std::string::npos) << part << out;
+    };
+    for (const Mapping* const kind : mapping.kinds) expect(kind->types[0]);
+    if (!mapping.kinds.empty()) return;
+    for (const KeyRule* const key : mapping.keys()) expect(key->name);
+  };
+  for (const Mapping* const mapping : all_mappings()) {
+    if (!mapping->kinds.empty()) continue;
+    for (const KeyRule* const key : mapping->keys()) {
+      const CommandOutput printed = run({"explain", std::string(key->name)});
+      ASSERT_EQ(printed.code, 0) << key->name;
+      EXPECT_NE(printed.out.find(key->meaning), std::string::npos) << key->name << printed.out;
+      if (key->object != nullptr) expect_parts(printed.out, *key->object);
+      ++keys;
+    }
+  }
+  EXPECT_GT(keys, 200U);
 }
 
 TEST_F(LanguageVerbs, PrintsASchemaForEditors) {
