@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,10 +22,21 @@ Match match_of(Aspect aspect) {
     case Aspect::kOutputContains:
     case Aspect::kError:
     case Aspect::kPublished:
+    case Aspect::kCompensations:
+    case Aspect::kLeft:
       return Match::kPart;
     default:
       return Match::kWhole;
   }
+}
+
+/// The compensations that an instance has left, the next one first, which has the error with which
+/// it has failed.
+Json compensations_left(const Json& instance) {
+  Json left = instance.value("compensations", Json::array());
+  const Json about = instance.value("compensation", Json::object());
+  if (!left.empty() && about.contains("error")) left[0]["error"] = about["error"];
+  return left;
 }
 
 }  // namespace
@@ -48,7 +60,10 @@ Status Judge::look_at(const Expectation& expectation, const std::optional<std::s
     } else if (id) {
       TRY(look_at(one, *id));
     } else {
-      differs(one.wanted, fmt::format("there is no instance of {}", expectation.workflow));
+      const std::string number =
+          expectation.number ? fmt::format(" {}", *expectation.number) : std::string();
+      differs(one.wanted,
+              fmt::format("there is no instance{} of {}", number, expectation.workflow));
     }
   }
   if (id && mismatches_.size() > before) TRY(describe(expectation.workflow, *id));
@@ -69,6 +84,14 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
       break;
     case Aspect::kCompensated:
       compare_with(expected, TRY(states_of(id, "undone")));
+      break;
+    case Aspect::kAwaits:
+      return compare_limit(expected, instance);
+    case Aspect::kCompensations:
+      compare_with(expected, TRY(compensations_of(id)));
+      break;
+    case Aspect::kLeft:
+      compare_with(expected, compensations_left(instance));
       break;
     case Aspect::kOutput:
     case Aspect::kOutputContains:
@@ -141,6 +164,55 @@ Status Judge::compare_attempts(const Expected& expected, const std::string& id) 
   }
   if (!is_equal) differs_as_list(expected.wanted, got);
   return {};
+}
+
+/// Compares with what the start waits for, or one of the calls of the instance.
+Status Judge::compare_limit(const Expected& expected, const Json& instance) {
+  std::set<std::string> limits;
+  const auto add = [&](const Json& item) {
+    if (item.contains("slot") && item["slot"].value("queued", false)) limits.insert("slot");
+    if (item.contains("throttled")) limits.insert("throttle");
+  };
+  add(instance);
+  const InstanceId id = TRY(parse_instance_id(instance["id"].get<std::string>()));
+  const Snapshot view = TRY(Snapshot::take(stage_.environment()));
+  Json page{{"next", ""}};
+  while (page["next"].is_string()) {
+    constexpr size_t kCallsAtOnce = 100;
+    const std::string cursor = page["next"];
+    page = TRY(stage_.queries().instance_calls(view, "default", id, kCallsAtOnce, cursor));
+    for (const Json& call : page["items"]) add(call);
+  }
+  if (limits.contains(expected.wanted.value.text)) return {};
+  differs(expected.wanted,
+          fmt::format("expected \"{}\", but {}; its status is {}", expected.wanted.value.text,
+                      limits.empty() ? "the instance waits for no limit"
+                                     : fmt::format("it waits for the {}", *limits.begin()),
+                      instance["status"].get<std::string>()));
+  return {};
+}
+
+/// {"state","input"} of each compensation that has succeeded, in order.
+Result<Json> Judge::compensations_of(const std::string& id) {
+  Json made = Json::array();
+  Json input;
+  for (const Json& record : TRY(stage_.history(id))) {
+    if (record["kind"] == "called") input = TRY(input_of(record["detail"]));
+    if (record["kind"] == "undone") made.push_back({{"state", record["state"]}, {"input", input}});
+  }
+  return made;
+}
+
+/// The input of a call that a record `called` has.
+Result<Json> Judge::input_of(const Json& called) {
+  if (called.contains("instance")) {
+    return TRY(stage_.instance(called["instance"].get<std::string>()))["input"];
+  }
+  const InstanceId id = TRY(parse_instance_id(called["task"].get<std::string>()));
+  for (const Task& task : functions_.tasks()) {
+    if (task.id == id) return parse_own_json(task.input);
+  }
+  return Json();
 }
 
 /// The states of the records of that kind, in order.

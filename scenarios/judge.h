@@ -14,10 +14,10 @@ namespace millrace {
 
 class Judge {
  public:
-  /// `stage` and `broker` must outlive the Judge. `begin` is the time at which the scenario
-  /// started.
-  Judge(Stage& stage, const MemoryBroker& broker, TimePoint begin)
-      : stage_(stage), broker_(broker), begin_(begin) {}
+  /// `stage`, `broker` and `functions` must outlive the Judge. `begin` is the time at which the
+  /// scenario started.
+  Judge(Stage& stage, const MemoryBroker& broker, const ActedFunctions& functions, TimePoint begin)
+      : stage_(stage), broker_(broker), functions_(functions), begin_(begin) {}
 
   /// Compares an expectation with the instance `id`; nullopt: the instance does not exist.
   Status look_at(const Expectation& expectation, const std::optional<std::string>& id);
@@ -40,10 +40,14 @@ class Judge {
   Result<Json> states_of(const std::string& id, const char* kind);
   Result<std::vector<TimePoint>> attempts_of(const std::string& id);
   Result<Json> published_by(const std::string& id);
+  Status compare_limit(const Expected& expected, const Json& instance);
+  Result<Json> compensations_of(const std::string& id);
+  Result<Json> input_of(const Json& called);
   Status describe(const std::string& workflow, const std::string& id);
 
   Stage& stage_;
   const MemoryBroker& broker_;
+  const ActedFunctions& functions_;
   const TimePoint begin_;
   std::vector<Mismatch> mismatches_;
   std::vector<std::string> story_;

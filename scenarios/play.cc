@@ -117,7 +117,7 @@ class Play {
     }
     TRY(run_until(scenario_.until ? std::optional(scenario_.until->after(begin_)) : std::nullopt));
     for (const Expectation& one : scenario_.expect) {
-      TRY(judge_.look_at(one, TRY(instance_of(one.workflow))));
+      TRY(judge_.look_at(one, TRY(expected_instance(one))));
     }
     return {};
   }
@@ -181,6 +181,13 @@ class Play {
     return std::optional(all.front()["id"].get<std::string>());
   }
 
+  Result<std::optional<std::string>> expected_instance(const Expectation& expectation) {
+    if (!expectation.number) return instance_of(expectation.workflow);
+    const std::vector<Json> all = TRY(stage_.instances(expectation.workflow));
+    if (*expectation.number > all.size()) return std::optional<std::string>();
+    return std::optional(all[*expectation.number - 1]["id"].get<std::string>());
+  }
+
   const Scenario& scenario_;
   Stage& stage_;
   VirtualClock& clock_;
@@ -220,7 +227,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
                                                (limits.interrupted && limits.interrupted());
                                       }}));
   const TimePoint begin = clock.now();
-  Judge judge(*stage, broker, begin);
+  Judge judge(*stage, broker, functions, begin);
   const Status played = Play(scenario, *stage, clock, broker, judge, limits.jumps).run(workflows);
   outcome.mismatches = judge.mismatches();
   outcome.story = judge.story();

@@ -253,6 +253,9 @@ class Reader {
   void read_expectation(Fields& fields, Scenario& scenario) {
     const std::string by_default = scenario.start ? scenario.start->workflow : "";
     Expectation expectation{.workflow = workflow(fields, by_default)};
+    if (const auto number = fields.integer("instance")) {
+      expectation.number = static_cast<size_t>(*number);
+    }
     bool asks = false;
     const auto take = [&](std::string_view key, Aspect aspect, bool good) {
       asks = asks || fields.has(key);
@@ -263,6 +266,11 @@ class Reader {
     take("states", Aspect::kStates, read_states(fields, "states", expectation.workflow));
     take("compensated", Aspect::kCompensated,
          read_states(fields, "compensated", expectation.workflow));
+    take("waits", Aspect::kAwaits, read_limit(fields));
+    take("compensations", Aspect::kCompensations,
+         read_compensations(fields, "compensations", expectation.workflow));
+    take("compensationsLeft", Aspect::kLeft,
+         read_compensations(fields, "compensationsLeft", expectation.workflow));
     take("output", Aspect::kOutput, fields.node("output") != nullptr);
     take("outputContains", Aspect::kOutputContains, fields.node("outputContains") != nullptr);
     take("error", Aspect::kError, read_error(fields));
@@ -287,8 +295,22 @@ class Reader {
                                    {"failed", Status::kFailed},
                                    {"cancelled", Status::kCancelled},
                                    {"timedout", Status::kTimedOut},
-                                   {"waiting", Status::kWaiting}})
+                                   {"waiting", Status::kWaiting},
+                                   {"pending", Status::kPending}})
         .has_value();
+  }
+
+  static bool read_limit(Fields& fields) {
+    return fields.one_of<bool>("waits", {{"slot", false}, {"throttle", true}}).has_value();
+  }
+
+  /// Parts of compensations: of those that succeed, or of those that are left, with an error.
+  bool read_compensations(Fields& fields, std::string_view key, const std::string& workflow) {
+    return fields.objects(key, [&](Fields& one) {
+      if (const auto state = one.string("state")) check_state(*state, workflow, one);
+      one.node("input");
+      if (key == "compensationsLeft") read_error(one);
+    });
   }
 
   static bool read_error(Fields& fields) {
@@ -296,6 +318,15 @@ class Reader {
       error.string("code");
       error.string("msg");
     });
+  }
+
+  /// Reports the state in the mapping if the workflow does not have it.
+  void check_state(std::string_view id, const std::string& workflow, Fields& fields) {
+    const Workflow* const known = find_workflow(workflow);
+    if (known == nullptr) return;
+    std::vector<std::string_view> ids;
+    for (const auto& state : known->states) ids.push_back(state->common().id);
+    check_known(id, ids, "state", fields.path("state"), fields.at("state"));
   }
 
   /// Reports ids of states that the workflow does not have: it can never enter them, so they are

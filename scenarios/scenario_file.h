@@ -65,6 +65,9 @@ enum class Aspect {
   kAttempts,        ///< the times of all attempts of calls of all functions, in order
   kCompensated,     ///< the states whose compensations succeeded, in the order of their calls
   kInstances,       ///< the number of instances of its workflow
+  kAwaits,          ///< the limit for which it or a call of it waits
+  kCompensations,   ///< for each compensation that succeeded, in their order: a part of it
+  kLeft,            ///< for each compensation that is left, the next one first: a part of it
 };
 
 struct Expected {
@@ -76,6 +79,7 @@ struct Expected {
 /// otherwise the first instance of the workflow.
 struct Expectation {
   std::string workflow;
+  std::optional<size_t> number;  ///< which instance of the workflow instead, from 1
   std::vector<Expected> all;
 };
 

@@ -21,17 +21,53 @@ constexpr Word kStatuses[] = {
     {"cancelled", "The instance was cancelled."},
     {"timedout", "A timeout has ended the instance."},
     {"waiting", "The instance still waits for an event when no timer is due any more."},
+    {"pending", "The start waits for a slot or the throttle of its workflow."},
 };
+constexpr Word kLimits[] = {
+    {"slot", "The start waits for a slot of its workflow, or a call for one of its service."},
+    {"throttle", "Likewise for the throttle."},
+};
+
+constexpr KeyRule kMadeKeys[] = {
+    {.name = "state", .kind = Kind::kState, .meaning = "The state that the compensation undoes."},
+    {.name = "input",
+     .kind = Kind::kCommand,
+     .meaning = "A part of the input that its function gets."},
+};
+constexpr Mapping kMade = {.name = "ExpectedCompensation",
+                           .meaning = "A part of a compensation that succeeds.",
+                           .groups = {kMadeKeys}};
+constexpr KeyRule kLeftKeys[] = {
+    {.name = "state", .kind = Kind::kState, .meaning = "The state that the compensation undoes."},
+    {.name = "input", .kind = Kind::kCommand, .meaning = "A part of its input."},
+    {.name = "error",
+     .kind = Kind::kObject,
+     .meaning = "The error with which the compensation has failed for good.",
+     .object = &kError},
+};
+constexpr Mapping kLeft = {.name = "ExpectedCompensationLeft",
+                           .meaning = "A part of a compensation that is left.",
+                           .groups = {kLeftKeys}};
 
 constexpr KeyRule kExpectationKeys[] = {
     {.name = "workflow",
      .kind = Kind::kText,
      .meaning = "Selects the instance to check: the instance that `start` started if it is of this "
                 "workflow, otherwise the first instance of this workflow."},
+    {.name = "instance",
+     .kind = Kind::kInteger,
+     .meaning = "Selects another instance of the workflow: its number in the order of the starts, "
+                "from 1.",
+     .min = 1},
     {.name = "status",
      .kind = Kind::kWord,
      .meaning = "The status of the instance at the end of the scenario.",
      .words = kStatuses},
+    {.name = "waits",
+     .kind = Kind::kWord,
+     .meaning = "The limit for which the instance, or one of its calls, waits at the end of the "
+                "scenario.",
+     .words = kLimits},
     {.name = "run",
      .kind = Kind::kInteger,
      .meaning = "The number of the run of the instance at the end of the scenario, from 1.",
@@ -45,6 +81,17 @@ constexpr KeyRule kExpectationKeys[] = {
      .kind = Kind::kState,
      .meaning = "The states whose compensations succeed, in the order in which these are made.",
      .list = true},
+    {.name = "compensations",
+     .kind = Kind::kObject,
+     .meaning = "A part of each compensation that succeeds, in the order in which these are made.",
+     .list = true,
+     .object = &kMade},
+    {.name = "compensationsLeft",
+     .kind = Kind::kObject,
+     .meaning = "A part of each compensation that is left at the end of the scenario, the next one "
+                "first.",
+     .list = true,
+     .object = &kLeft},
     {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output of the instance."},
     {.name = "outputContains",
      .kind = Kind::kCommand,

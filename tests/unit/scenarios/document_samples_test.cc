@@ -43,7 +43,7 @@ size_t samples_in(const fs::path& document) {
 }
 
 TEST(DocumentSamples, ArePartsOfTheScenarioFilesThatTheDocumentsLinkTo) {
-  EXPECT_EQ(samples_in("docs/testing-workflows.md"), 5U);
+  EXPECT_EQ(samples_in("docs/testing-workflows.md"), 7U);
   EXPECT_EQ(samples_in("README.md"), 1U);
 }
 

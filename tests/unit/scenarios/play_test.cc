@@ -178,6 +178,10 @@ TEST(Play, ReportsAFailedExpectationAtItsPosition) {
       {"states: [wait, lost]", "expected [\"wait\",\"lost\"], got [\"wait\",\"rest\",\"ship\"]"},
       {"states: []", "expected [], got [\"wait\",\"rest\",\"ship\"]"},
       {"compensated: [wait]", "expected [\"wait\"], got []"},
+      {"compensations: [{state: wait}]", "expected [{\"state\":\"wait\"}], got []"},
+      {"compensationsLeft: [{state: wait}]", "expected [{\"state\":\"wait\"}], got []"},
+      {"waits: slot",
+       "expected \"slot\", but the instance waits for no limit; its status is complete"},
       {"output: {amount: 6}", ".amount: expected 6, got 5"},
       {"output: {}", ".amount: not expected, got 5"},
       {"outputContains: {x: 1}", ".x: expected 1, but it is missing"},
@@ -262,6 +266,68 @@ TEST(Play, EndsAlthoughAnInstanceWaitsForEver) {
   EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {took: 1h, output: {}}")),
             "2:20 scenarios[0].expect.took: the instance has not ended; its status is waiting\n"
             "2:32 scenarios[0].expect.output: the instance has no output; its status is waiting\n");
+}
+
+TEST(Play, ExpectsTheLimitForWhichAStartOrACallWaits) {
+  const char* const limited =
+      "id: order\n"
+      "start: {type: event, event: {type: paid}}\n"
+      "concurrency: {limit: 1}\n"
+      "functions:\n"
+      "- {id: f, type: service, service: s, throttle: {limit: 1, period: PT1H}}\n"
+      "states:\n"
+      "- {id: each, type: foreach, array: '[1, 2]', action: {function: f}}\n";
+  const std::string given =
+      "functions: {f: {never: ends}}\n"
+      "given: [{event: {type: paid, source: s}}, {event: {type: paid, source: s}}]\n"
+      "until: 59m\nexpect:\n";
+  EXPECT_EQ(mismatches(outcome_of(limited, given + "- {status: waiting, waits: throttle}\n"
+                                                   "- {instance: 2, status: pending, waits: slot}\n"
+                                                   "- {instance: 1, instances: 2}\n")),
+            "");
+  const std::string wrong =
+      mismatches(outcome_of(limited, given + "- {status: pending, waits: slot}\n"
+                                             "- {instance: 2, waits: throttle}\n"
+                                             "- {instance: 3, status: waiting}\n"));
+  EXPECT_THAT(wrong, HasSubstr("expected \"pending\", got \"waiting\""));
+  EXPECT_THAT(wrong, HasSubstr("expected \"slot\", but it waits for the throttle; its status is "
+                               "waiting"));
+  EXPECT_THAT(wrong, HasSubstr("expected \"throttle\", but it waits for the slot; its status is "
+                               "pending"));
+  EXPECT_THAT(wrong, HasSubstr("there is no instance 3 of order"));
+}
+
+TEST(Play, ExpectsCompensationsWithTheirInputs) {
+  const char* const undone =
+      "id: order\n"
+      "compensate: true\n"
+      "functions:\n"
+      "- {id: refund, type: service, service: s}\n"
+      "- {id: release, type: service, service: s}\n"
+      "states:\n"
+      "- {id: pay, type: noop, compensate: {function: refund, input: jq(.paid)}, transition: "
+      "seat}\n"
+      "- {id: seat, type: noop, compensate: {function: release}, transition: stop}\n"
+      "- {id: stop, type: error, error: no.seat, message: none}\n";
+  const std::string start = "start: {input: {paid: {amount: 5, by: card}}}\n";
+  EXPECT_EQ(mismatches(outcome_of(
+                undone, "functions: {refund: {takes: 1m}, release: {takes: 1m}}\n" + start +
+                            "expect:\n"
+                            "  compensations: [{state: seat, input: {paid: {amount: 5}}},\n"
+                            "    {state: pay, input: {amount: 5}}]\n"
+                            "  compensationsLeft: []\n")),
+            "");
+  const std::string fails = "functions: {refund: {}, release: {error: {code: full}}}\n" + start;
+  EXPECT_EQ(mismatches(outcome_of(
+                undone, fails + "expect:\n"
+                                "  compensations: []\n"
+                                "  compensationsLeft: [{state: seat, error: {code: full}},\n"
+                                "    {state: pay, input: {by: card}}]\n")),
+            "");
+  const std::string wrong = mismatches(outcome_of(
+      undone, fails + "expect: {compensationsLeft: [{state: pay}, {error: {code: full}}]}\n"));
+  EXPECT_THAT(wrong, HasSubstr("[0].state: expected \"pay\", got \"seat\""));
+  EXPECT_THAT(wrong, HasSubstr("[1].error: expected {\"code\":\"full\"}, but it is missing"));
 }
 
 TEST(Play, EndsAtTheTimeThatTheKeyUntilSets) {
