@@ -263,11 +263,18 @@ std::string pause_of_call(const Json& limit) {
   return limit.value("paused", false) ? "; it goes on when the instance is resumed" : "";
 }
 
+/// ` If it still waits at …, it fails with …`; empty: the wait has no end.
+std::string end_of_wait(const Json& limit, std::string_view code) {
+  if (!limit.contains("until")) return "";
+  return fmt::format(" If it still waits at {}, it fails with {}.", member_text(limit, "until"),
+                     code);
+}
+
 std::string slot_line_of_call(size_t index, const Json& slot) {
-  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.\n", index,
+  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index,
                      limit_of_call(slot), slot.value("held", size_t{0}),
                      slot.value("limit", size_t{0}), those_that_wait(slot, "call"),
-                     pause_of_call(slot));
+                     pause_of_call(slot), end_of_wait(slot, "millrace.concurrency.timeout"));
 }
 
 std::string throttle_line_of_call(size_t index, const Json& throttled) {
@@ -278,11 +285,7 @@ std::string throttle_line_of_call(size_t index, const Json& throttled) {
   if (throttled.contains("nextAt")) {
     line += fmt::format(" The next of them may be made at {}.", member_text(throttled, "nextAt"));
   }
-  if (throttled.contains("until")) {
-    line += fmt::format(" If it still waits at {}, it fails with millrace.throttle.timeout.",
-                        member_text(throttled, "until"));
-  }
-  return line + "\n";
+  return line + end_of_wait(throttled, "millrace.throttle.timeout") + "\n";
 }
 
 /// The calls that wait for a slot or the throttle of their service; empty: none does.

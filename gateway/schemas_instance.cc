@@ -71,6 +71,7 @@ Json call_slot() {
        {"limit", whole("How many calls may hold a slot when this one gets its slot.", 1)},
        {"priority", number("A call with a higher one gets a slot first.")},
        {"queued", flag("Whether the call waits for the slot.")},
+       {"until?", instant("When its wait ends with `millrace.concurrency.timeout`.")},
        {"held", whole("How many calls hold a slot of the service and key.")},
        {"waiting", whole("How many calls wait for one.")}});
 }

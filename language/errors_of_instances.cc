@@ -56,7 +56,7 @@ constexpr ErrorEntry kInstanceErrors[] = {
      "The workflow has no free slot, and drops further starts.",
      "Nothing, or start it again when one of its instances has ended."},
     {"millrace.concurrency.timeout", 0,
-     "A start has waited for a slot as long as `concurrency.timeout` permits.",
+     "A start or a call has waited for a slot as long as `concurrency.timeout` permits.",
      "Look at what holds the slots with `millrace queue list`, or write a longer timeout."},
     {"millrace.continueAsNew.notExist", 0,
      "The workflow of the next run was deleted, or its newest revision cannot be loaded.",

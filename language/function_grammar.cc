@@ -17,6 +17,11 @@ constexpr KeyRule kCallConcurrencyKeys[] = {
      .kind = Kind::kQuery,
      .meaning = "A query over the input of the call; each of its values has slots of its own.",
      .own = true},
+    {.name = "timeout",
+     .kind = Kind::kDuration,
+     .meaning = "How long an attempt of a call may wait for a slot before it fails with "
+                "millrace.concurrency.timeout; by default without limit.",
+     .own = true},
 };
 constexpr Mapping kCallConcurrency = {
     .name = "CallConcurrency",

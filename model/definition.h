@@ -130,6 +130,7 @@ struct Subflow {
 struct CallConcurrency {
   uint32_t limit = 1;
   std::optional<Template> key;  ///< each value has slots of its own; nullopt: all calls share them
+  std::optional<Span> timeout = {};  ///< how long an attempt may wait for a slot
 };
 /// How many starts of a workflow may begin in a time, or how many calls of a service may be handed
 /// out, for each key, while the others wait (`throttle`).

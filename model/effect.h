@@ -93,6 +93,7 @@ struct TaskSlot {
   uint32_t limit = 1;    ///< how many tasks may hold a slot of the key when this one gets its slot
   std::string key = {};  ///< the value of `concurrency.key` as JSON text; empty: there is no key
   int32_t priority = 0;  ///< a higher one gets a slot first
+  std::optional<Span> timeout = {};  ///< how long the task may wait for the slot
   /// Of its row; the order of the tasks that wait. Set by BatchState::stage().
   uint64_t number = 0;
 };

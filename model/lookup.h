@@ -18,6 +18,9 @@
 
 namespace millrace {
 
+/// What stands in the error of a timeout before Lookup::awaited_limit().
+inline constexpr std::string_view kWaitedFor = ": it waited for ";
+
 class Lookup {
  public:
   virtual ~Lookup() = default;
@@ -70,6 +73,9 @@ class Lookup {
   /// The time of the latest step of a live instance; nullopt if no live instance has that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                               const InstanceId& instance) const = 0;
+  /// For what limit of its service a task waits, such as `a slot of service "bank" (limit 3)`;
+  /// empty: it waits for none.
+  virtual std::string awaited_limit(const InstanceId& /*task*/) const { return {}; }
 };
 
 }  // namespace millrace

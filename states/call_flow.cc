@@ -59,6 +59,7 @@ CallFlow StateFields::call_flow(const Function* function) {
       concurrency.limit = static_cast<uint32_t>(nested.integer("limit").value_or(1));
     }
     concurrency.key = keys.commit_query("key", "call");
+    concurrency.timeout = nested.duration("timeout");
   });
   fields_.object("throttle", [&](Fields& nested) {
     StateFields keys(nested, context_);

@@ -293,10 +293,12 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
   const Timeout timeout = found.value_or(Timeout{.span = {.text = "its timeout"}});
   visit.record(HistoryKind::kTimedOut,
                Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
+  const std::string awaited = waits_for_begin(call) ? visit.awaited_limit(call) : std::string();
   if (call.status == Call::Status::kRunning) visit.stop_call(index);
   Error error{std::string(error_code(kind)),
-              fmt::format("attempt {} of function \"{}\" did not {} within {}", call.attempt,
-                          action(index).function->id, missed_action(kind), timeout.span.text)};
+              fmt::format("attempt {} of function \"{}\" did not {} within {}{}{}", call.attempt,
+                          action(index).function->id, missed_action(kind), timeout.span.text,
+                          awaited.empty() ? "" : kWaitedFor, awaited)};
   if (timeout.expiry == Timeout::Expiry::kCancels) return GiveUp{std::move(error)};
   return failed(visit, index, std::move(error),
                 timeout.expiry == Timeout::Expiry::kRetryable ? MayRetry::kYes : MayRetry::kNo);

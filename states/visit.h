@@ -161,6 +161,8 @@ class Visit {
   bool is_held(const Function& function) const;
   /// The time of the latest step of the call's child; nullopt if the call has no live child.
   std::optional<TimePoint> last_moved(const Call& call) const;
+  /// Lookup::awaited_limit() of the task of the call.
+  std::string awaited_limit(const Call& call) const;
   /// Starts a task or subflow whose result is not awaited. Raise direktiv.limits.depth if a chain
   /// of detached subflows has reached kMaxHops (model/hops.h).
   std::optional<Raise> start_detached(const Function& function, Call call,

@@ -55,6 +55,7 @@ void limit_task(StartTask& task, const CallFlow& flow, TimePoint now) {
   task.created = now;
   if (const auto& limit = flow.concurrency) {
     TaskSlot& slot = task.slot.emplace(TaskSlot{.limit = limit->limit});
+    slot.timeout = limit->timeout;
     if (!evaluate_key(CallKey::kConcurrency, limit->key, task, slot.key)) return;
   }
   if (const auto& limit = flow.throttle) {
@@ -227,6 +228,8 @@ const ServicePolicy* Visit::service_policy(const Function& function) const {
   const auto* const service = std::get_if<NamedService>(&function.runs);
   return service == nullptr ? nullptr : lookup_.service_policy(instance_.ns, *service);
 }
+
+std::string Visit::awaited_limit(const Call& call) const { return lookup_.awaited_limit(call.id); }
 
 std::optional<TimePoint> Visit::last_moved(const Call& call) const {
   return lookup_.last_moved(instance_.ns, call.id);

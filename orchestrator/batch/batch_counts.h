@@ -69,8 +69,9 @@ struct BatchCounts {
   uint64_t starts_replaced = 0;  ///< instances that were cancelled for a start (`onLimit: replace`)
   /// How often an attempt of a call had to wait for a slot or a throttle.
   uint64_t calls_queued = 0;
-  uint64_t calls_admitted = 0;   ///< how often such a wait ended with the slot or the hand-out
-  uint64_t calls_timed_out = 0;  ///< attempts of calls whose wait for a throttle timed out
+  uint64_t calls_admitted = 0;  ///< how often such a wait ended with the slot or the hand-out
+  uint64_t calls_timed_out =
+      0;  ///< attempts of calls whose wait for a slot or a throttle timed out
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;

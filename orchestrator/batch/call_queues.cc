@@ -8,6 +8,7 @@
 
 #include "orchestrator/batch/call_slots.h"
 #include "orchestrator/batch/call_throttles.h"
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/batch/start_rates.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/task_rows.h"
@@ -17,6 +18,13 @@ namespace {
 
 /// How many keys of throttles one firing of their timer moves to the lanes.
 constexpr size_t kDueCallKeysAtOnce = 256;
+
+/// Whether the time of the task's wait is over. No process may have been there when it was.
+bool is_wait_over(const TaskDispatch& tasks, const InstanceId& task, TimePoint now) {
+  const OpenTask* const known = tasks.find(task);
+  const auto end = known == nullptr ? std::nullopt : known->wait_end();
+  return end && *end <= now;
+}
 
 }  // namespace
 
@@ -76,6 +84,11 @@ Result<bool> CallQueues::admit_next(TimePoint now, const CallSlotKey& key) {
   if (!first) {
     TRY(recount_calls(batch_, key));
     return false;
+  }
+  if (is_wait_over(batch_.tasks, first->record.task, now)) {
+    --left_;
+    TRY(end_call_wait(batch_, instances_, first->record.task, now));
+    return true;
   }
   if (key.is_throttle) return admit_throttled(now, key, *first);
   TRY(drop_gone_calls(batch_, key, counts, first->record.limit));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/call_throttles.h"
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
@@ -56,10 +57,12 @@ Status rejoin(BatchState& batch, const CallSlotKey& key, CallPlace& place,
   return {};
 }
 
-/// Puts the task of a call back that was left out, if it was.
+/// Puts the task of a call back that was left out, if it was; the wait of one that was not begins
+/// again.
 Status rejoin_call(BatchState& batch, const InstanceId& id, TimePoint now) {
   const OpenTask* const known = batch.tasks.find(id);
   if (known == nullptr) return {};
+  if (known->wait_end()) return restart_call_wait(batch, id, now);
   const bool left_queue = known->place && known->place->kind == QueueRow::kCallPaused;
   const bool left_throttle =
       known->awaits_throttle() && known->throttle->place->kind == QueueRow::kCallThrottlePaused;
@@ -69,7 +72,7 @@ Status rejoin_call(BatchState& batch, const InstanceId& id, TimePoint now) {
   if (left_queue && task->slot) {
     CallPlace place = *known->place;
     TRY(rejoin(batch, known->slots, place, {.task = id, .since = now, .limit = task->slot->limit}));
-    batch.tasks.set_place(id, place);
+    batch.tasks.set_place(id, place, end_of_slot_wait(*task, now));
   } else if (left_throttle && task->throttle) {
     CallPlace place = *known->throttle->place;
     const CallPlaceRecord record = throttled_record(*task, now);
@@ -170,6 +173,7 @@ Result<CallPlace> take_call_slot(BatchState& batch, StartTask& task) {
   ++batch.outcome.counts.calls_queued;
   // A slot is free, and tasks that came before have not got theirs yet.
   if (has_room && !is_held) batch.woken_calls.push_back(key);
+  if (slot.timeout) batch.has_due_call_throttle = true;  // CallQueues arms the timer
   return place;
 }
 

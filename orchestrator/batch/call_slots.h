@@ -45,7 +45,7 @@ Status drop_gone_calls(BatchState& batch, const CallSlotKey& key, CallSlotCounts
 bool is_service_held(const BatchState& batch, NamespaceNumber ns, const SlotService& service);
 
 /// Puts the calls of an instance that is no longer paused back to their places among those that
-/// wait for a slot or a throttle.
+/// wait for a slot or a throttle. The timeouts of their waits begin again.
 Status rejoin_calls(BatchState& batch, const Instance& instance, TimePoint now);
 
 /// Ends the tasks of a cancelled instance that wait for a slot or a throttle: no service has them.

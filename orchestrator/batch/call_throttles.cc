@@ -7,56 +7,12 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/batch/call_slots.h"
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/start_rates.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
-namespace {
-
-/// How many waits one firing of the timer ends.
-constexpr size_t kWaitsEndedAtOnce = 256;
-
-/// Takes a task of a paused instance out of the order of those that wait. rejoin_calls() puts it
-/// back.
-Status leave_out(BatchState& batch, const InstanceId& id, const OpenThrottle& throttle,
-                 const StartLimit& rate, TimePoint now) {
-  const CallSlotKey key = throttle.key;
-  CallPlace place = *throttle.place;
-  CallSlotCounts counts = TRY(call_counts_of(batch, key));
-  erase_call_place(batch.tx, key, place);
-  count_less(counts, place.kind);
-  place.kind = paused_kind(key);
-  count_more(counts, place.kind);
-  write_call_place(batch.tx, key, place,
-                   {.task = id, .since = now, .limit = rate.limit, .period = rate.period});
-  write_call_counts(batch.tx, key, counts);
-  batch.tasks.set_throttled(id, place);
-  return {};
-}
-
-/// Ends a task whose wait has lasted too long.
-Status end_wait(BatchState& batch, const InstanceId& id, const OpenTask& known) {
-  TRY(end_task(batch, id));
-  ++batch.outcome.counts.calls_timed_out;
-  Error error{std::string(kCallThrottleTimeout),
-              fmt::format("the call waited for the throttle of its service until {}, which is as "
-                          "long as `throttle.timeout` permits",
-                          format_rfc3339(*known.throttle->until))};
-  if (!known.caller) {
-    spdlog::warn("a detached call of instance {} was not made: {}", to_string(known.by),
-                 error.message);
-    return {};
-  }
-  batch.messages.push_back({ReturnResult{.ns = known.ns,
-                                         .to = *known.caller,
-                                         .result = tl::unexpected(std::move(error)),
-                                         .sealed = known.sealed},
-                            batch.listen_from_now(), WorkLane{known.ns, known.workflow}});
-  return {};
-}
-
-}  // namespace
 
 Result<std::optional<Error>> refusal_of_call_throttle(BatchState& batch, const StartTask& task) {
   StartRates rates(batch);
@@ -109,7 +65,7 @@ Result<CallSlotCounts> release_first_call(BatchState& batch, Instances& instance
                      *known->throttle->place == first.place;
   const StartLimit rate = rate_of(first.record);
   if (waits && TRY(is_caller_paused(instances, *known, now))) {
-    TRY(leave_out(batch, task, *known->throttle, rate, now));
+    TRY(leave_out_call(batch, key, first, now));
     return call_counts_of(batch, key);
   }
   CallSlotCounts counts = TRY(call_counts_of(batch, key));
@@ -128,34 +84,6 @@ Result<CallSlotCounts> release_first_call(BatchState& batch, Instances& instance
   ++batch.outcome.counts.calls_admitted;
   batch.after_commit(AdmittedTask{task});
   return counts;
-}
-
-Result<bool> is_caller_paused(Instances& instances, const OpenTask& task, TimePoint now) {
-  if (!task.caller) return false;
-  const NamespaceNumber ns = task.ns;
-  const LoadedInstance* const loaded = TRY(instances.load(now, ns, task.caller->instance));
-  return loaded != nullptr && loaded->instance.paused;
-}
-
-Status end_throttled_waits(BatchState& batch, Instances& instances, TimePoint now) {
-  for (const InstanceId& id : batch.tasks.ended_waits(now, kWaitsEndedAtOnce)) {
-    const OpenTask known = *batch.tasks.find(id);
-    if (!batch.catalog.has_namespace(known.ns)) {
-      batch.tasks.set_throttled(id, known.throttle->place);  // a purge ends the task
-      continue;
-    }
-    if (!TRY(is_caller_paused(instances, known, now))) {
-      TRY(end_wait(batch, id, known));
-      continue;
-    }
-    const auto task = TRY(batch.damages.pass_over(read_task(batch.tx, id)));
-    if (task && task->throttle) {
-      TRY(leave_out(batch, id, *known.throttle, task->throttle->rate, now));
-    } else {
-      batch.tasks.set_throttled(id, known.throttle->place);  // it has its turn without an end
-    }
-  }
-  return {};
 }
 
 }  // namespace millrace

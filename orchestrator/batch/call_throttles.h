@@ -19,9 +19,6 @@ namespace millrace {
 
 class Instances;
 
-/// The error of a call that has waited for its throttle too long.
-inline constexpr std::string_view kCallThrottleTimeout = "millrace.throttle.timeout";
-
 /// Why no task with that throttle may begin: `millrace.quota.startKeys`. nullopt: it may.
 /// Precondition: the task has a throttle.
 Result<std::optional<Error>> refusal_of_call_throttle(BatchState& batch, const StartTask& task);
@@ -41,13 +38,5 @@ Result<bool> pass_call_throttle(BatchState& batch, const StartTask& task, TimePo
 Result<CallSlotCounts> release_first_call(BatchState& batch, Instances& instances,
                                           const CallSlotKey& key, const PlacedCall& first,
                                           TimePoint now);
-
-/// Whether the instance that made the call of the task is paused.
-Result<bool> is_caller_paused(Instances& instances, const OpenTask& task, TimePoint now);
-
-/// Ends the tasks whose wait for their throttle has lasted as long as `throttle.timeout` permits, a
-/// bounded number: each call gets kCallThrottleTimeout as its result. That of a paused instance is
-/// left out instead. The others follow with the next firing of the timer.
-Status end_throttled_waits(BatchState& batch, Instances& instances, TimePoint now);
 
 }  // namespace millrace

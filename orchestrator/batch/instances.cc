@@ -10,6 +10,7 @@
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/batch/call_slots.h"
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/batch/check_instance.h"
 #include "orchestrator/batch/step_growth.h"
 #include "orchestrator/outgoing/messages.h"
@@ -304,6 +305,11 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     TRY(end_waiting_calls(batch_, instance));
   } else if (was_paused && !instance.paused) {
     TRY(rejoin_calls(batch_, instance, now));
+  } else if (!was_paused && instance.paused) {
+    TRY(leave_out_calls(batch_, instance, now));
+  }
+  if (const auto* const resumed = std::get_if<ServicesResumed>(&stimulus)) {
+    TRY(restart_call_waits(batch_, instance, *resumed, now));
   }
   for (const TakenEarly& one : result.early) note_taken(instance.id, one.at, one.known_as);
   if (result.has_early_left) {

@@ -248,7 +248,7 @@ class Instances {
   Quotas quotas_{batch_};
   StartRates rates_{batch_};
   PendingStarts pending_{batch_, *this};
-  StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key, &quotas_};
+  StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.tasks, batch_.id_key, &quotas_};
   HistoryTrims trims_{batch_};
   /// Those that are not in loaded_; null: no instance was large.
   std::unique_ptr<LargeInstances> large_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/store/rows/compensation_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/instance_rows.h"
@@ -67,6 +68,10 @@ std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber ns,
                                                  const InstanceId& instance) const {
   // If the subflow is damaged, the time is not known.
   return noted(read_last_moved(view_, ns, instance)).value_or(std::nullopt);
+}
+
+std::string StoreLookup::awaited_limit(const InstanceId& task) const {
+  return noted(millrace::awaited_limit(view_, tasks_, task)).value_or(std::string());
 }
 
 Status StoreLookup::take_status() { return std::exchange(status_, {}); }

@@ -7,6 +7,7 @@
 #include "model/lookup.h"
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/memory/catalog.h"
+#include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -14,9 +15,9 @@ namespace millrace {
 class StoreLookup final : public Lookup {
  public:
   /// `quotas` outlives the StoreLookup; null: no quota refuses anything.
-  StoreLookup(const View& view, const Catalog& catalog, std::string_view id_key,
-              Quotas* quotas = nullptr)
-      : view_(view), catalog_(catalog), id_key_(id_key), quotas_(quotas) {}
+  StoreLookup(const View& view, const Catalog& catalog, const TaskDispatch& tasks,
+              std::string_view id_key, Quotas* quotas = nullptr)
+      : view_(view), catalog_(catalog), tasks_(tasks), id_key_(id_key), quotas_(quotas) {}
 
   Result<std::optional<Variable>> variable(const VariableName& name) const override;
   Result<std::optional<std::string>> secret(NamespaceNumber ns,
@@ -36,6 +37,7 @@ class StoreLookup final : public Lookup {
   std::string_view id_key() const override { return id_key_; }
   std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                       const InstanceId& instance) const override;
+  std::string awaited_limit(const InstanceId& task) const override;
 
   /// Returns and clears the first read error since the previous call of take_status(). If there was
   /// an error, the values that the Lookup returned since that call are not valid.
@@ -49,6 +51,7 @@ class StoreLookup final : public Lookup {
 
   const View& view_;
   const Catalog& catalog_;
+  const TaskDispatch& tasks_;
   const std::string id_key_;
   Quotas* const quotas_;
   mutable Status status_;

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "orchestrator/batch/call_throttles.h"
+#include "orchestrator/batch/call_waits.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
@@ -113,7 +113,7 @@ Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfThrottledStar
 /// The CallQueues go on at the end of the unit of work.
 Status TimerInputs::fire(TimePoint now, TimePoint, const TimerInput::OfThrottledCalls&) {
   batch_.has_due_call_throttle = true;
-  return end_throttled_waits(batch_, instances_, now);
+  return end_call_waits(batch_, instances_, now);
 }
 
 }  // namespace millrace

@@ -129,6 +129,7 @@ void Checker::check_task_slot(const StartTask& task, const Place& place) {
   }
   if (!task.slot) return;
   note_minor(kMinorOfCallSlots, "tasks with a slot");
+  if (task.slot->timeout) note_minor(kMinorOfCallSlotTimeouts, "timeouts of slots of calls");
   const auto found = find_call_place(view_, task);
   if (!found || *found) return;
   add(StoreFault::kQueueEntry, place, "the task needs a slot, but no row of `queues` has it");

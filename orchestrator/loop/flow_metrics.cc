@@ -48,8 +48,8 @@ FlowMetrics::FlowMetrics(prometheus::Registry& registry)
                                     "Attempts of calls that waited for a slot of their service and "
                                     "got it, or that the throttle of their service let pass.")),
       calls_timed_out_(plain_counter(registry, "millrace_call_waits_timed_out_total",
-                                     "Attempts of calls whose wait for the throttle of their "
-                                     "service reached its timeout.")),
+                                     "Attempts of calls whose wait for a slot or the throttle of "
+                                     "their service reached its timeout.")),
       pending_(
           plain_gauge(registry, "millrace_pending_starts",
                       "Starts that the `debounce` or the `batch` of their workflow has put off, "

@@ -9,6 +9,7 @@
 
 #include "language/document.h"
 #include "language/yaml_writer.h"
+#include "model/lookup.h"
 #include "orchestrator/made_scenario/expected_events.h"
 #include "orchestrator/made_scenario/explained_times.h"
 #include "orchestrator/made_scenario/made_calls.h"
@@ -362,7 +363,9 @@ class ScenarioMaker {
     if (instance.error && !is_live() && !has_other_error_) {
       Json error = {{"code", instance.error->code}};
       const Json message = instance.error->message;
-      if (explained.part_of(message) == message) error["msg"] = message;
+      // In a scenario no other call holds a slot or uses up a throttle.
+      const bool names_limit = instance.error->message.find(kWaitedFor) != std::string::npos;
+      if (!names_limit && explained.part_of(message) == message) error["msg"] = message;
       add("error", error);
     }
     const std::vector<Json> events =

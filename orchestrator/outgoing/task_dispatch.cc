@@ -157,7 +157,10 @@ void TaskDispatch::begin(Transaction& tx, const StartTask& task,
                          const std::optional<CallPlace>& place) {
   note(task.task);
   write_task(tx, task);
-  put(task.task, summary_of(task, place));
+  OpenTask known = summary_of(task, place);
+  const bool waits = place && place->kind == QueueRow::kCallWaiting;
+  if (waits && task.slot->timeout) known.slot_until = task.slot->timeout->after(task.created);
+  put(task.task, std::move(known));
 }
 
 void TaskDispatch::put(const InstanceId& id, OpenTask task) {

@@ -58,7 +58,9 @@ struct OpenTask {
   bool is_not_started = false;  ///< the runner answered that no worker has it
   /// Its row among the slots of calls; nullopt: it needs no slot.
   std::optional<CallPlace> place;
-  CallSlotKey slots;                          ///< the key of its slot; not set without `place`
+  CallSlotKey slots;  ///< the key of its slot; not set without `place`
+  /// When the wait for the slot ends with an error; only while it waits.
+  std::optional<TimePoint> slot_until = {};
   std::optional<OpenThrottle> throttle = {};  ///< nullopt: no throttle decides about it
   /// Its input may contain data of a secret; or, once it is handed out, one of its files.
   Sealing sealed;
@@ -67,6 +69,12 @@ struct OpenTask {
   bool awaits_throttle() const { return throttle && throttle->place; }
   /// Whether it may not be handed out yet.
   bool awaits_turn() const { return awaits_slot() || awaits_throttle(); }
+  /// When its wait for the slot or the throttle ends with an error; nullopt: it does not wait, or
+  /// the wait has no end.
+  std::optional<TimePoint> wait_end() const {
+    if (awaits_slot()) return slot_until;
+    return awaits_throttle() ? throttle->until : std::nullopt;
+  }
 };
 
 class TaskDispatch {
@@ -94,8 +102,10 @@ class TaskDispatch {
 
   /// `place`: the row of a task with a slot, which the caller has written.
   void begin(Transaction& tx, const StartTask& task, const std::optional<CallPlace>& place = {});
-  /// Notes another row of a task with a slot, which the caller has written.
-  void set_place(const InstanceId& task, const CallPlace& place);
+  /// Notes another row of a task with a slot, which the caller has written; `until`: when its wait
+  /// ends with an error.
+  void set_place(const InstanceId& task, const CallPlace& place,
+                 const std::optional<TimePoint>& until = {});
   /// Notes that a task with a throttle waits for it, with the row that the caller has written, and
   /// until when; nullopt: it does not wait any more.
   void set_throttled(const InstanceId& task, const std::optional<CallPlace>& place,
@@ -167,9 +177,9 @@ class TaskDispatch {
   size_t size() const { return tasks_.size(); }
   /// The number of tasks of a namespace.
   size_t count(NamespaceNumber ns) const { return started_.open(ns); }
-  /// The first time at which the wait of a task for its throttle ends with an error.
+  /// The first time at which the wait of a task for its slot or its throttle ends with an error.
   std::optional<TimePoint> next_wait_end() const;
-  /// The tasks whose wait for their throttle has ended by `now`, at most `most` of them.
+  /// The tasks whose wait has ended by `now`, at most `most` of them.
   std::vector<InstanceId> ended_waits(TimePoint now, size_t most) const;
   /// How many tasks of each namespace wait for a slot or a throttle, or will when their instance is
   /// resumed; none is 0.
@@ -213,7 +223,7 @@ class TaskDispatch {
   ReadVariable read_variable_;
   Damages& damages_;
   std::map<NamespaceNumber, size_t> awaiting_slots_;
-  std::set<std::pair<TimePoint, InstanceId>> wait_ends_;  ///< those of OpenThrottle::until
+  std::set<std::pair<TimePoint, InstanceId>> wait_ends_;  ///< those of OpenTask::wait_end()
   CallBudget budget_;         ///< for tasks whose runners keep the input in memory
   bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
   ShardedTable<boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>>> tasks_;

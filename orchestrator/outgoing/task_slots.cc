@@ -4,12 +4,14 @@
 
 namespace millrace {
 
-void TaskDispatch::set_place(const InstanceId& task, const CallPlace& place) {
+void TaskDispatch::set_place(const InstanceId& task, const CallPlace& place,
+                             const std::optional<TimePoint>& until) {
   auto* const found = tasks_.find(task);
   if (found == nullptr) return;
   note(task);
   count_awaiting(task, found->second, false);
   found->second.place = place;
+  found->second.slot_until = until;
   count_awaiting(task, found->second, true);
 }
 
@@ -27,8 +29,8 @@ void TaskDispatch::set_throttled(const InstanceId& task, const std::optional<Cal
 /// Adds a task to those that wait, or removes it.
 void TaskDispatch::count_awaiting(const InstanceId& id, const OpenTask& task, bool is_added) {
   if (!task.awaits_turn()) return;
-  if (task.throttle && task.throttle->until) {
-    const std::pair end{*task.throttle->until, id};
+  if (const auto until = task.wait_end()) {
+    const std::pair end{*until, id};
     if (is_added) {
       wait_ends_.insert(end);
     } else {
@@ -68,6 +70,11 @@ void TaskDispatch::clear_waits() {
 /// throttle is missing is handed out; the first error of the view is put into `status`.
 OpenTask TaskDispatch::stored_summary(const View& view, const StartTask& task, Status& status) {
   OpenTask known = summary_of(task, stored_place(view, task, status));
+  if (known.place) {
+    const auto until = damages_.pass_over(read_slot_wait_end(view, task, *known.place));
+    if (!until && status) status = tl::unexpected(until.error());
+    known.slot_until = until.value_or(std::nullopt);
+  }
   if (!task.throttle) return known;
   const auto found = damages_.pass_over(find_throttled_call(view, task));
   if (!found && status) status = tl::unexpected(found.error());

@@ -147,6 +147,11 @@ Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance
                {"held", counts.held},
                {"waiting", counts.queued}});
   if (place && place->kind == QueueRow::kCallPaused) item["paused"] = true;
+  if (place) {
+    const auto until = read_slot_wait_end(view, *task, *place);
+    if (!until && !is_damaged_row(until.error())) return tl::unexpected(until.error());
+    if (until && *until) item["until"] = format_rfc3339(**until);
+  }
   if (!slot.key.empty()) {
     item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(slot.key));
   }

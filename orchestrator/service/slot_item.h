@@ -61,9 +61,10 @@ Json slot_service_json(const SlotService& service);
 /// is missing if the task cannot be read. Errors: those of the view.
 Result<Json> call_place_json(const View& view, const CallPlaceRecord& record);
 
-/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"held","waiting"} of a
-/// call whose attempt needs a slot: whether it waits for one, or will when its instance is resumed,
-/// how many calls hold a slot of its key and how many wait for one. null: its attempt needs none,
+/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"until"?,"held",
+/// "waiting"} of a call whose attempt needs a slot: whether it waits for one, or will when its
+/// instance is resumed, when the wait ends with an error, how many calls hold a slot of its key and
+/// how many wait for one. null: its attempt needs none,
 /// or has ended. `instance` is the sealing of the instance of the call. Errors: those of the view.
 Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
                             Disclosures& disclosures);

@@ -144,6 +144,8 @@ export type CallSlot = {
   queued: boolean
   /** The name of the service. */
   service?: string
+  /** When its wait ends with `millrace.concurrency.timeout`. */
+  until?: string
   /** How many calls wait for one. */
   waiting: number
 }

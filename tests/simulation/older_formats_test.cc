@@ -128,25 +128,36 @@ std::vector<std::string> findings_of_minor(const View& view) {
   return found;
 }
 
+/// The finding about rows that need a minor number, at an earlier one.
+std::string needs_minor(uint64_t minor, std::string_view rows, uint64_t needed) {
+  return fmt::format("the minor number is {}, but the store has {}, expected at least {}", minor,
+                     rows, needed);
+}
+
 /// The finding about rows of calls with a throttle, or of their answers, at the earlier minor
 /// number.
 std::string needs_throttles(std::string_view rows) {
-  return fmt::format("the minor number is {}, but the store has {}, expected at least {}",
-                     kMinorOfCallThrottles - 1, rows, kMinorOfCallThrottles);
+  return needs_minor(kMinorOfCallThrottles - 1, rows, kMinorOfCallThrottles);
 }
 
 TEST(OlderMinors, DoNotAllowTheRowsThatCameWithTheLatestOne) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
-  set_minor(tx, kMinorOfCallThrottles);
+  set_minor(tx, kMinorOfCallSlotTimeouts);
   EXPECT_THAT(findings_of_minor(tx), testing::IsEmpty());
+  const auto needs_timeouts = [](uint64_t minor) {
+    return needs_minor(minor, "timeouts of slots of calls", kMinorOfCallSlotTimeouts);
+  };
+  set_minor(tx, kMinorOfCallThrottles);
+  EXPECT_THAT(findings_of_minor(tx), ElementsAre(needs_timeouts(kMinorOfCallThrottles)));
   set_minor(tx, kMinorOfCallThrottles - 1);
-  EXPECT_THAT(findings_of_minor(tx),
-              ElementsAre(needs_throttles("counts of calls"),
-                          needs_throttles("rows of calls that wait for a throttle"),
-                          needs_throttles("tasks with a throttle"),
-                          needs_throttles("times of given answers")));
+  EXPECT_THAT(findings_of_minor(tx), testing::UnorderedElementsAre(
+                                         needs_throttles("counts of calls"),
+                                         needs_throttles("rows of calls that wait for a throttle"),
+                                         needs_throttles("tasks with a throttle"),
+                                         needs_throttles("times of given answers"),
+                                         needs_timeouts(kMinorOfCallThrottles - 1)));
   tx.drop();
 }
 

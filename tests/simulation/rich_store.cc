@@ -161,7 +161,7 @@ states:
 )",
     R"(
 id: pays
-functions: [{id: pay, type: knative-namespace, service: bank, concurrency: {limit: 1}}]
+functions: [{id: pay, type: knative-namespace, service: bank, concurrency: {limit: 1, timeout: P2D}}]
 states:
 - {id: pay, type: action, action: {function: pay}}
 )",

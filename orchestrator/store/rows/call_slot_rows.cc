@@ -264,6 +264,11 @@ void erase_call_place(Transaction& tx, const CallSlotKey& key, const CallPlace& 
   tx.erase(Table::kQueues, call_place_key(key, place));
 }
 
+Result<std::optional<CallPlaceRecord>> read_call_place(const View& view, const CallSlotKey& key,
+                                                       const CallPlace& place) {
+  return read(view, Table::kQueues, call_place_key(key, place), decode_call_place);
+}
+
 Result<std::optional<CallPlace>> find_call_place(const View& view, const StartTask& task) {
   const CallSlotKey key = call_slot_key_of(task);
   std::optional<CallPlace> found;
@@ -279,12 +284,21 @@ Result<std::optional<CallPlace>> find_call_place(const View& view, const StartTa
   return found;
 }
 
+Result<std::optional<TimePoint>> read_slot_wait_end(const View& view, const StartTask& task,
+                                                    const CallPlace& place) {
+  const auto& timeout = task.slot->timeout;
+  if (!timeout || place.kind != QueueRow::kCallWaiting) return std::optional<TimePoint>();
+  const auto record = TRY(read_call_place(view, call_slot_key_of(task), place));
+  if (!record) return std::optional<TimePoint>();
+  return std::optional(timeout->after(record->since));
+}
+
 Result<std::optional<PlacedCall>> find_throttled_call(const View& view, const StartTask& task) {
   const CallSlotKey key = call_throttle_key_of(task);
   for (const QueueRow kind : {waiting_kind(key), paused_kind(key)}) {
     const CallPlace place{
         .kind = kind, .priority = task.throttle->priority, .number = task.throttle->number};
-    auto record = TRY(read(view, Table::kQueues, call_place_key(key, place), decode_call_place));
+    auto record = TRY(read_call_place(view, key, place));
     if (record) return std::optional(PlacedCall{place, *std::move(record)});
   }
   return std::optional<PlacedCall>();

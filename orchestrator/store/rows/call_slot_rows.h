@@ -33,6 +33,8 @@ inline constexpr uint64_t kMinorOfCallSlots = 11;
 /// The first minor number of a store with rows of calls that wait for a throttle, with throttles in
 /// tasks, and with counts of calls among those of starts.
 inline constexpr uint64_t kMinorOfCallThrottles = 13;
+/// The first minor number of a store with timeouts of slots in tasks.
+inline constexpr uint64_t kMinorOfCallSlotTimeouts = 15;
 
 /// What the tasks that share slots are for.
 struct SlotService {
@@ -144,8 +146,16 @@ void write_call_place(Transaction& tx, const CallSlotKey& key, const CallPlace& 
                       const CallPlaceRecord& record);
 void erase_call_place(Transaction& tx, const CallSlotKey& key, const CallPlace& place);
 
+/// The value of a row of a task; nullopt: there is no such row.
+Result<std::optional<CallPlaceRecord>> read_call_place(const View& view, const CallSlotKey& key,
+                                                       const CallPlace& place);
+
 /// The place of a task with a slot; nullopt: it has no row.
 Result<std::optional<CallPlace>> find_call_place(const View& view, const StartTask& task);
+/// When the wait of a task with a slot ends with an error; nullopt: it has no timeout, or does not
+/// wait at `place`.
+Result<std::optional<TimePoint>> read_slot_wait_end(const View& view, const StartTask& task,
+                                                    const CallPlace& place);
 
 /// A task that holds a slot, or waits for one or for its throttle.
 struct PlacedCall {

@@ -28,7 +28,7 @@ inline constexpr uint64_t kStoreFormat = 6;
 /// with a lower minor number without a pass over the instances, and a release that does not know
 /// the number refuses the store. Row `minor` of table `meta`; without that row, 0. docs/FORMATS.md
 /// lists what each number adds.
-inline constexpr uint64_t kStoreMinor = 14;
+inline constexpr uint64_t kStoreMinor = 15;
 
 /// The minor number since which the rows of `usage` have the sizes of the counted rows.
 inline constexpr uint64_t kMinorOfCountedRows = 2;

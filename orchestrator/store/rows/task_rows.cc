@@ -15,14 +15,17 @@ namespace {
 
 /// Since version 2 a task's row has `start_to_close`, the timeout of an attempt; since version 3 it
 /// says whether a service has accepted the task. Only a task with progress has version 4, only one
-/// with a slot version 5, and only one with a throttle version 6.
-constexpr uint8_t kTaskVersion = 6;
+/// with a slot version 5, only one with a throttle version 6, and only one with a timeout of its
+/// slot version 7.
+constexpr uint8_t kTaskVersion = 7;
+constexpr uint8_t kTaskVersionOfThrottle = 6;
 constexpr uint8_t kTaskVersionOfSlot = 5;
 constexpr uint8_t kTaskVersionOfProgress = 4;
 constexpr uint8_t kTaskVersionWithoutProgress = 3;
 
 uint8_t version_of(const StartTask& task) {
-  if (task.throttle) return kTaskVersion;
+  if (task.slot && task.slot->timeout) return kTaskVersion;
+  if (task.throttle) return kTaskVersionOfThrottle;
   if (task.slot) return kTaskVersionOfSlot;
   return task.progress.empty() ? kTaskVersionWithoutProgress : kTaskVersionOfProgress;
 }
@@ -124,7 +127,11 @@ std::string encode(const StartTask& task) {
   put_optional(writer, task.heartbeat, put_duration);
   put_optional(writer, task.start_to_close, put_duration);
   writer.boolean(task.is_accepted);
-  if (task.throttle) {
+  if (task.slot && task.slot->timeout) {
+    put_task_slot(writer, *task.slot);
+    put_span_text(writer, *task.slot->timeout);
+    put_optional(writer, task.throttle, put_task_throttle);
+  } else if (task.throttle) {
     put_optional(writer, task.slot, put_task_slot);
     put_task_throttle(writer, *task.throttle);
   } else if (task.slot) {
@@ -175,6 +182,10 @@ Result<StartTask> decode_task(std::string_view bytes) {
   if (version >= 2) task.start_to_close = get_optional(reader, get_duration);
   if (version >= 3) task.is_accepted = reader.boolean();
   if (version >= kTaskVersion) {
+    task.slot = get_task_slot(reader);
+    task.slot->timeout = get_span_text(reader);
+    task.throttle = get_optional(reader, get_task_throttle);
+  } else if (version == kTaskVersionOfThrottle) {
     task.slot = get_optional(reader, get_task_slot);
     task.throttle = get_task_throttle(reader);
   } else if (version == kTaskVersionOfSlot) {

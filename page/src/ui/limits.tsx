@@ -74,7 +74,8 @@ export function CallLimit({ ns, call: { slot, throttled } }: { ns: string; call:
       {throttled && <>waits for the <code>throttle</code> of <ServiceName ns={ns} of={throttled} /> ({count(throttled.limit)} in {throttled.period})<WithKey value={throttled.key} />, with the priority {throttled.priority}: <Waiting ns={ns} number={throttled.waiting} noun="call" />
         {throttled.nextAt && <>; the next of them may be made at <Clock at={throttled.nextAt} />, <Relative at={throttled.nextAt} /></>}
         {throttled.until && <>; it gives up at <Clock at={throttled.until} /></>}</>}
-      {slot && !throttled && <>{slot.queued ? 'waits for' : 'holds'} a slot of <ServiceName ns={ns} of={slot} /><WithKey value={slot.key} />{slot.queued && `, with the priority ${slot.priority}`}: {count(slot.held)} of {count(slot.limit)} held, <Waiting ns={ns} number={slot.waiting} noun="call" /></>}
+      {slot && !throttled && <>{slot.queued ? 'waits for' : 'holds'} a slot of <ServiceName ns={ns} of={slot} /><WithKey value={slot.key} />{slot.queued && `, with the priority ${slot.priority}`}: {count(slot.held)} of {count(slot.limit)} held, <Waiting ns={ns} number={slot.waiting} noun="call" />
+        {slot.until && <>; it gives up at <Clock at={slot.until} /></>}</>}
       {(throttled ?? slot)?.paused && '; it waits until its instance is resumed'}
     </>
   )

@@ -5,17 +5,17 @@
 
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
-#include "tests/unit/support/catalog_store.h"
+#include "tests/unit/support/batch_store.h"
 
 namespace millrace {
 namespace {
 
-class StoreLookupTest : public CatalogStoreTest {
+class StoreLookupTest : public BatchStoreTest {
  protected:
   VariableName name(const std::string& key) const {
     return {owner_of(ns, {}, {}, VariableScope::kNamespace), key};
   }
-  StoreLookup lookup{*tx, catalog, "the key"};
+  StoreLookup lookup{*tx, catalog, tasks, "the key"};
 };
 
 TEST_F(StoreLookupTest, FindsVariablesAndSecretsOfTheBatchAndOfTheStore) {

@@ -13,9 +13,10 @@ TEST(WhyOfInstance, NamesTheSlotForWhichACallWaits) {
   const std::string text = why_of_instance_text(Json::parse(R"({"instance": {
       "id": "i", "waitingCalls": [{"index": 4, "slot": {
           "service": "bank", "key": "c-1", "limit": 3, "priority": 0, "queued": true, "held": 3,
-          "waiting": 2}}]}, "events": [], "looked": 0})"));
+          "waiting": 2, "until": "2026-01-01T00:00:00Z"}}]}, "events": [], "looked": 0})"));
   EXPECT_NE(text.find("Call 4 waits for a slot of service bank with the key \"c-1\": 3 of 3 held, "
-                      "2 calls wait.\n"),
+                      "2 calls wait. If it still waits at 2026-01-01T00:00:00Z, it fails with "
+                      "millrace.concurrency.timeout.\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("`millrace -n default queue list` lists the calls that wait."),

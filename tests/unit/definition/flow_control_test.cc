@@ -118,7 +118,8 @@ std::vector<std::string> call_errors(const std::string& of_function,
 constexpr const char* kBank = "type: service, service: bank";
 
 TEST(LoadedCallFlow, IsAKeyOfFunctionsAndActions) {
-  const std::string keys = ", concurrency: {limit: 3, key: jq(.customer)}, priority: jq(.rank)";
+  const std::string keys =
+      ", concurrency: {limit: 3, key: jq(.customer), timeout: PT5M}, priority: jq(.rank)";
   EXPECT_THAT(call_errors(kBank + keys), IsEmpty());
   EXPECT_THAT(call_errors("type: container, image: busybox" + keys), IsEmpty());
   EXPECT_THAT(call_errors("type: container-pool, image: busybox" + keys), IsEmpty());
@@ -177,6 +178,8 @@ TEST(LoadedCallFlow, ReportsMistakes) {
               ElementsAre("states[0].action.concurrency.limit definition.missing"));
   EXPECT_THAT(call_errors(kBank, ", concurrency: {limit: 1, key: jq(.a | ascii_downcase)}"),
               ElementsAre("states[0].action.concurrency.key definition.query"));
+  EXPECT_THAT(call_errors(kBank, ", concurrency: {limit: 1, timeout: soon}"),
+              ElementsAre("states[0].action.concurrency.timeout duration.malformed"));
   EXPECT_THAT(call_errors(kBank, ", priority: jq($instance.id)"),
               ElementsAre("states[0].action.priority definition.query"));
 }

@@ -39,5 +39,32 @@ TEST(AnsweredCalls, AreAcceptedInTheScenario) {
   EXPECT_THAT(*text, testing::Not(testing::HasSubstr("accepts")));
 }
 
+// In a scenario no other call holds the slot for which the call waited.
+TEST(TimedOutCalls, AreExpectedWithoutTheLimitForWhichTheyWaited) {
+  const std::string timed_out = "attempt 1 of function \"ask\" did not start within 1s";
+  for (const bool waited : {false, true}) {
+    const std::string message =
+        timed_out + (waited ? ": it waited for a slot of service \"approvals\" (limit 1)" : "");
+    PlayedRow row{.name = "a call that times out",
+                  .definition =
+                      "id: order\n"
+                      "functions: [{id: ask, type: service, service: approvals}]\n"
+                      "states: [{id: ask, type: action, action: {function: ask, "
+                      "scheduleToStartTimeout: 1s, startToCloseTimeout: 1h}}]\n",
+                  .history = kCalledRecord + std::string(R"(0 entered ask => {}
+0 called ask {"attempt":1,"function":"ask","index":0,"task":"t-1"}
+1000 timedout ask {"attempt":1,"code":"millrace.timeout.scheduleToStart","index":0}
+1000 raised ask {"code":"millrace.timeout.scheduleToStart","msg":"late"}
+1000 ended ask {"status":"failed"}
+)"),
+                  .status = InstanceStatus::kFailed,
+                  .error = Error{"millrace.timeout.scheduleToStart", message}};
+    const Result<std::string> text = made(row);
+    ASSERT_TRUE(text) << text.error().message;
+    EXPECT_THAT(*text, testing::HasSubstr("code: millrace.timeout.scheduleToStart"));
+    EXPECT_EQ(text->find("msg:") == std::string::npos, waited) << *text;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -154,13 +154,17 @@ TEST(VisitCalls, EvaluateTheSlotOfATask) {
   EXPECT_EQ(plain.slot->limit, 3U);
   EXPECT_EQ(plain.slot->key, "");
   EXPECT_EQ(plain.slot->priority, 0);
+  EXPECT_FALSE(plain.slot->timeout);
   EXPECT_EQ(plain.created, run_start());
+  flow.concurrency->timeout = Span::parse("1h").value();
   flow.concurrency->key = Template::query("jq(.customer)").value();
   flow.priority = Template::query("jq(.rank)").value();
   const StartTask task = task_with(flow, {{"customer", "c-1"}, {"rank", -2}});
   ASSERT_TRUE(task.slot);
   EXPECT_EQ(task.slot->key, "\"c-1\"");
   EXPECT_EQ(task.slot->priority, -2);
+  ASSERT_TRUE(task.slot->timeout);
+  EXPECT_EQ(task.slot->timeout->text, "1h");
   EXPECT_FALSE(task.refused);
   const StartTask long_key = task_with(flow, {{"customer", std::string(600, 'x')}, {"rank", 1}});
   ASSERT_TRUE(long_key.refused);

@@ -145,7 +145,7 @@ TEST(SlotsOfATask, AreKept) {
   EXPECT_EQ(read.slot->number, 300U);
   EXPECT_EQ(read.progress, "");
   expect_whole(encode(task), decode_task);
-  expect_known_versions(encode(task), 6, decode_task);
+  expect_known_versions(encode(task), 7, decode_task);
   task.progress = "50";
   EXPECT_EQ(decode_task(encode(task))->progress, "50");
   EXPECT_EQ(decode_task(encode(task))->slot->number, 300U);
@@ -168,7 +168,7 @@ TEST(ThrottlesOfATask, AreKept) {
   EXPECT_EQ(read.throttle->priority, INT32_MIN);
   EXPECT_EQ(read.throttle->number, 300U);
   expect_whole(encode(task), decode_task);
-  expect_known_versions(encode(task), 6, decode_task);
+  expect_known_versions(encode(task), 7, decode_task);
   task.slot = TaskSlot{.limit = 2, .key = "1", .number = 299};
   task.throttle->timeout = Span::parse("5m").value();
   task.progress = "50";
@@ -180,6 +180,30 @@ TEST(ThrottlesOfATask, AreKept) {
   expect_whole(encode(task), decode_task);
   task.throttle->number = 0;
   EXPECT_FALSE(decode_task(encode(task)));
+}
+
+TEST(TimeoutsOfSlotsOfATask, AreKept) {
+  StartTask task = slot_task("\"c-1\"", 300, -7);
+  task.slot->timeout = Span::parse("PT2H").value();
+  EXPECT_EQ(encode(task).front(), 7);
+  const StartTask read = decode_task(encode(task)).value();
+  ASSERT_TRUE(read.slot);
+  ASSERT_TRUE(read.slot->timeout);
+  EXPECT_EQ(read.slot->timeout->text, "PT2H");
+  EXPECT_EQ(read.slot->key, "\"c-1\"");
+  EXPECT_EQ(read.slot->priority, -7);
+  EXPECT_EQ(read.slot->number, 300U);
+  EXPECT_FALSE(read.throttle);
+  EXPECT_EQ(read.progress, "");
+  expect_whole(encode(task), decode_task);
+  task.throttle = throttled_task("2", 301).throttle;
+  task.progress = "50";
+  const StartTask both = decode_task(encode(task)).value();
+  EXPECT_EQ(both.slot->timeout->text, "PT2H");
+  EXPECT_EQ(both.throttle->key, "2");
+  EXPECT_EQ(both.throttle->number, 301U);
+  EXPECT_EQ(both.progress, "50");
+  expect_whole(encode(task), decode_task);
 }
 
 class CallSlotRowsTest : public StoreTest {
@@ -248,6 +272,21 @@ TEST_F(CallSlotRowsTest, FindThePlaceOfATask) {
     erase_call_place(*tx, call_slot_key_of(task), expected);
   }
   EXPECT_FALSE(find_call_place(*tx, task).value());
+}
+
+TEST_F(CallSlotRowsTest, SayWhenTheWaitOfATaskEnds) {
+  StartTask task = slot_task("1", 4, 5);
+  const CallPlace waiting{.kind = QueueRow::kCallWaiting, .priority = 5, .number = 4};
+  place(task, QueueRow::kCallWaiting);
+  EXPECT_EQ(read_call_place(*tx, call_slot_key_of(task), waiting)->value().since, kNow);
+  EXPECT_EQ(read_slot_wait_end(*tx, task, waiting).value(), std::nullopt) << "without a timeout";
+  task.slot->timeout = kHour;
+  EXPECT_EQ(read_slot_wait_end(*tx, task, waiting).value(), kNow + std::chrono::hours(1));
+  place(task, QueueRow::kCallHolder);
+  const CallPlace holding{.kind = QueueRow::kCallHolder, .priority = 5, .number = 4};
+  EXPECT_EQ(read_slot_wait_end(*tx, task, holding).value(), std::nullopt);
+  erase_call_place(*tx, call_slot_key_of(task), waiting);
+  EXPECT_EQ(read_slot_wait_end(*tx, task, waiting).value(), std::nullopt) << "without its row";
 }
 
 TEST_F(CallSlotRowsTest, FindATaskThatWaitsForItsThrottle) {

@@ -192,7 +192,7 @@ TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
 }
 
 TEST(TaskRows, RefuseUnknownVersions) {
-  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 6, decode_task);
+  expect_known_versions(encode(StartTask{.runs = NamedService{}}), 7, decode_task);
   expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 2, decode_inbox);
   expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
