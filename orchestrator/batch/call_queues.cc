@@ -19,11 +19,22 @@ namespace {
 /// How many keys of throttles one firing of their timer moves to the lanes.
 constexpr size_t kDueCallKeysAtOnce = 256;
 
+bool is_over(const std::optional<TimePoint>& deadline, TimePoint now) {
+  return deadline && *deadline <= now;
+}
+
+/// Whether a timeout of the call whose task is that one has passed.
+bool is_overdue(const Instance& instance, const InstanceId& task, TimePoint now) {
+  return std::any_of(instance.calls.begin(), instance.calls.end(), [&](const Call& call) {
+    return call.id == task && std::any_of(call.deadlines.begin(), call.deadlines.end(),
+                                          [&](const auto& one) { return is_over(one, now); });
+  });
+}
+
 /// Whether the time of the task's wait is over. No process may have been there when it was.
 bool is_wait_over(const TaskDispatch& tasks, const InstanceId& task, TimePoint now) {
   const OpenTask* const known = tasks.find(task);
-  const auto end = known == nullptr ? std::nullopt : known->wait_end();
-  return end && *end <= now;
+  return known != nullptr && is_over(known->wait_end(), now);
 }
 
 }  // namespace
@@ -93,7 +104,31 @@ Result<bool> CallQueues::admit_next(TimePoint now, const CallSlotKey& key) {
   if (key.is_throttle) return admit_throttled(now, key, *first);
   TRY(drop_gone_calls(batch_, key, counts, first->record.limit));
   if (counts.queued == 0 || counts.held >= first->record.limit) return false;
+  const Turn turn = TRY(turn_of(now, first->record.task));
+  if (turn != Turn::kTakes) return turn == Turn::kAgain;
   return admit(now, key, std::move(counts), *first);
+}
+
+/// Fires the passed timers of the instance that waits for the task. The turn may be that of a call
+/// that ended by a timer of the same time, and then the time of this call is over, too. The
+/// timeouts of a paused instance do not count.
+Result<CallQueues::Turn> CallQueues::turn_of(TimePoint now, const InstanceId& task) {
+  const OpenTask* const known = batch_.tasks.find(task);
+  if (known == nullptr || !known->caller) return Turn::kTakes;
+  const NamespaceNumber ns = known->ns;
+  LoadedInstance* const loaded = TRY(instances_.load(now, ns, known->caller->instance));
+  if (loaded == nullptr || loaded->instance.paused) return Turn::kTakes;
+  const auto& timers = loaded->instance.timers;
+  const bool is_due = std::any_of(timers.begin(), timers.end(),
+                                  [&](const Timer& timer) { return timer.deadline <= now; });
+  // Events that are undecided come before the timers.
+  if (!is_due || batch_.kept_events.undecided().has(loaded->instance.id)) return Turn::kTakes;
+  if (TRY(instances_.fire_passed(now, *loaded, now, batch_.listen_from_now()))) {
+    TRY(instances_.offer_kept_events(now, *loaded));
+    --left_;
+    return Turn::kAgain;
+  }
+  return is_overdue(loaded->instance, task, now) ? Turn::kWaits : Turn::kTakes;
 }
 
 Result<bool> CallQueues::admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
@@ -151,6 +186,8 @@ Result<bool> CallQueues::admit_throttled(TimePoint now, const CallSlotKey& key,
     arm();
     return false;
   }
+  const Turn turn = TRY(turn_of(now, first.record.task));
+  if (turn != Turn::kTakes) return turn == Turn::kAgain;
   --left_;
   return TRY(release_first_call(batch_, instances_, key, first, now)).queued > 0;
 }

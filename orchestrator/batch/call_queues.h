@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "base/result.h"
@@ -50,9 +51,16 @@ class CallQueues {
 
  private:
   using Lanes = KeyLanes<CallSlotKey>;
+  /// What becomes of the turn of a task.
+  enum class Turn : uint8_t {
+    kTakes,  ///< it takes its turn
+    kAgain,  ///< timers have fired, so the key is looked at again
+    kWaits,  ///< its time is over, and it ends when the runner of another task has answered
+  };
 
   Status review(NamespaceNumber ns, Lanes::Lane& lane);
   Result<bool> admit_next(TimePoint now, const CallSlotKey& key);
+  Result<Turn> turn_of(TimePoint now, const InstanceId& task);
   Result<bool> admit(TimePoint now, const CallSlotKey& key, CallSlotCounts counts,
                      const PlacedCall& first);
   Result<bool> admit_throttled(TimePoint now, const CallSlotKey& key, const PlacedCall& first);

@@ -194,6 +194,62 @@ TEST_F(CallWaitsTest, EndWhileNoProcessIsThere) {
   EXPECT_THAT(handed_out(), ElementsAre("a"));
 }
 
+// The end of the call with the slot gives it to the next one, whose time is over, too.
+TEST_F(CallWaitsTest, GiveNoTurnToACallWhoseTimeIsOver) {
+  constexpr const char* kTimeouts =
+      ", scheduleToStartTimeout: 10m, startToCloseTimeout: 5h, retries: {maximumAttempts: 1}";
+  constexpr const char* kLimits = ", concurrency: {limit: 1}, throttle: {limit: 2, period: PT5H}";
+  world.apply(banking("slot", kLimits, kTimeouts));
+  for (const char* const order : {"a", "b", "c"}) start(order, "slot");
+  world.run_for(minutes(10));
+  start("d", "slot");
+  EXPECT_THAT(handed_out(), ElementsAre("a", "d")) << "the throttle counts none of the others";
+  answer(1);
+  EXPECT_EQ(world.rows_of("queues"), 0U);
+}
+
+TEST_F(CallWaitsTest, GiveNoTurnToACallOfAStateWhoseTimeIsOver) {
+  constexpr const char* kLimits = ", concurrency: {limit: 1}, throttle: {limit: 2, period: PT5H}";
+  world.apply(banking("slot", kLimits, "", ", timeout: PT10M"));
+  for (const char* const order : {"a", "b", "c"}) start(order, "slot");
+  world.run_for(minutes(10));
+  start("d", "slot");
+  EXPECT_THAT(handed_out(), ElementsAre("a", "d")) << "the throttle counts none of the others";
+}
+
+// The end of a call that waits for the throttle lets the next one ask it, whose time is over, too.
+TEST_F(CallWaitsTest, LetNoCallPassTheThrottleWhoseTimeIsOver) {
+  constexpr const char* kTimeouts =
+      ", scheduleToStartTimeout: 10m, startToCloseTimeout: 5h, retries: {maximumAttempts: 1}";
+  world.apply(banking("pace", ", throttle: {limit: 1, period: PT10M}", kTimeouts));
+  for (const char* const order : {"a", "b", "c"}) start(order, "pace");
+  world.run_for(minutes(10));
+  start("d", "pace");
+  EXPECT_THAT(handed_out(), ElementsAre("a", "d"));
+}
+
+// The instance of the next call asks the runner of its other task whether a worker has started it.
+TEST_F(CallWaitsTest, GiveNoTurnToACallWhoseTimeIsOverWhileItsInstanceAsksARunner) {
+  constexpr const char* kTimeouts =
+      ", scheduleToStartTimeout: 10m, startToCloseTimeout: 5h, retries: {maximumAttempts: 1}";
+  world.apply(banking("slot", ", concurrency: {limit: 1}", kTimeouts));
+  world.apply(
+      fmt::format("id: both\n"
+                  "functions:\n"
+                  "- {{id: post, type: service, service: mail}}\n"
+                  "- {{id: pay, type: service, service: bank, concurrency: {{limit: 1}}}}\n"
+                  "states:\n"
+                  "- {{id: both, type: parallel, actions: [{{function: post{0}}}, "
+                  "{{function: pay{0}}}]}}\n",
+                  kTimeouts));
+  start("a", "slot");
+  start("b", "both");
+  EXPECT_THAT(handed_out(), ElementsAre("a", "b"));
+  world.run_for(minutes(10));
+  start("c", "slot");
+  EXPECT_THAT(handed_out(), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(CallWaitsTest, AreNamedByAScheduleToStartTimeout) {
   constexpr const char* kTimeouts =
       ", scheduleToStartTimeout: 10m, startToCloseTimeout: 5h, retries: {maximumAttempts: 1}";
