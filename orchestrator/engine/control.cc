@@ -22,8 +22,21 @@ bool has_tasks(const Instance& instance) {
   return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
 }
 
+/// The services of the calls of the state whose calls are held.
+ServiceNames held_services(const StepContext& step) {
+  ServiceNames held;
+  const NamespaceNumber ns = step.instance.ns;
+  for (const std::string& name : step.state().services()) {
+    const bool is_held = step.lookup.is_held(ns, {.name = name}) ||
+                         step.lookup.is_held(ns, {.name = name, .global = true});
+    if (is_held) held.insert(name);
+  }
+  return held;
+}
+
 /// Cancels an instance as Zart does: the running tasks of the instance may finish, and no other
-/// task is started.
+/// task is started. The timeouts that the pause of a service holds begin again, and from now on no
+/// pause of a service holds them.
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;
@@ -45,7 +58,10 @@ void let_tasks_finish(StepContext& step) {
     call.retry_at.reset();
     call.deadlines = {};
   }
-  step.visit().arm_calls();
+  Visit visit = step.visit();
+  const ServiceNames held = held_services(step);
+  step.state().services_resumed(visit, &held);
+  visit.arm_calls();
   step.result.changed = true;
 }
 

@@ -344,8 +344,12 @@ void Model::cancel(size_t which, bool now) {
   }
   instance.cancelling = true;
   for (const size_t call : instance.calls) {
-    const Stage stage = calls_[call].stage;
-    if (stage != Stage::kOut && stage != Stage::kHeld) end_call(call);
+    Call& one = calls_[call];
+    if (one.stage != Stage::kOut && one.stage != Stage::kHeld) {
+      end_call(call);
+    } else if (!one.started && is_paused(one.limits.service)) {
+      one.start_end = after(now_, one.limits.start_timeout);
+    }
   }
   finish_cancel(which);
   settle();
@@ -385,7 +389,8 @@ void Model::pause_service(const std::string& service, bool paused) {
     if (one.limits.service != service || !one.open() || one.started) continue;
     if (one.stage == Stage::kBetween || one.stage == Stage::kAnswered) continue;
     if (one.stage == Stage::kHeld && !paused) hand_out(i);
-    if (one.instance && fault_ != Fault::kPauseIsNotHeld) arm(one);
+    const bool is_cancelled = one.instance && instances_[*one.instance].cancelling;
+    if (one.instance && !is_cancelled && fault_ != Fault::kPauseIsNotHeld) arm(one);
   }
   resumes_ = !paused;
   settle();

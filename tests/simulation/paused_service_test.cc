@@ -159,6 +159,31 @@ TEST(PausedService, HoldsBackARetry) {
   EXPECT_THAT(world.functions.tasks(), SizeIs(2));
 }
 
+TEST(PausedService, HoldsNoTimeoutOfACancelledInstance) {
+  World world;
+  world.functions.act("charge", {{.begins = std::nullopt}});
+  world.apply(late_order(kMinuteToStart));
+  const auto cancel = [&](const std::string& id) {
+    world.must(CancelInstance{"default", parse_instance_id(id).value()});
+    EXPECT_EQ(world.status(id), "waiting") << "its task may finish";
+  };
+  const std::string before = world.start_order();
+  cancel(before);
+  world.run_for(seconds(30));
+  pause(world);
+  const std::string within = world.start_order();
+  world.run_for(seconds(30));
+  EXPECT_EQ(world.status(before), "cancelled");
+  world.run_for(hours(3));
+  cancel(within);
+  world.run_for(seconds(30));
+  resume(world);
+  world.run_for(seconds(29));
+  EXPECT_EQ(world.status(within), "waiting") << "the minute has started again with the cancel";
+  world.run_for(seconds(1));
+  EXPECT_EQ(world.status(within), "cancelled");
+}
+
 TEST(PausedService, IsResumedBySettingsThatNoLongerPauseIt) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}});

@@ -115,7 +115,7 @@ TEST_F(StartWaitTest, IsNamedWhenItHasEndedTheInstance) {
   EXPECT_EQ(of_instance(1)["instance"]["waited"], (Json{{"for", "throttle"}, {"since", at(3)}}));
 }
 
-TEST_F(StartWaitTest, IsNotNamedIfTheInstanceHadBegun) {
+TEST_F(StartWaitTest, IsNotNamedIfTheInstanceHadStarted) {
   using enum HistoryKind;
   store_ended("millrace.concurrency.replaced", {kStarted, kQueued, kAdmitted, kEntered, kEnded});
   Json instance = of_instance(1)["instance"];
