@@ -30,6 +30,24 @@ void CallLimitPlayer::see() {
   }
 }
 
+/// Whether the engine has given the call of an instance its slot.
+bool CallLimitPlayer::has_slot(const Call& call, size_t number) const {
+  const Instance& instance = model_.instances()[*call.instance];
+  const auto id = ids_.find(instance.order);
+  if (id == ids_.end()) return false;
+  const Snapshot view = Snapshot::take(world_.environment()).value();
+  const Json page =
+      world_.queries()
+          .instance_calls(view, "default", parse_instance_id(id->second).value(), 100, "")
+          .value();
+  const auto at = std::find(instance.calls.begin(), instance.calls.end(), number);
+  const auto index = static_cast<size_t>(at - instance.calls.begin());
+  if (index >= page["items"].size()) return false;  // the instance has ended
+  const Json& item = page["items"][index];
+  return item.value("attempt", 0) == call.attempt && item.contains("slot") &&
+         !item["slot"].value("queued", false);
+}
+
 void CallLimitPlayer::compare() {
   if (failed()) return;
   compare_hand_outs();

@@ -62,20 +62,41 @@ std::set<Key> Model::keys_at(Stage stage) const {
   return keys;
 }
 
+int Model::rank_of(const Call& call) const {
+  return call.limits.priority && fault_ != Fault::kNoPriority ? call.input.rank : 0;
+}
+
+/// Whether the documents leave open which of the two calls has its turn first.
+bool Model::may_change_places(const Call& one, const Call& other) const {
+  if (one.stage == Stage::kThrottle) {
+    if (resumes_) return true;
+    const bool comes_one = one.came == settled_;
+    const bool comes_other = other.came == settled_;
+    if (comes_one && comes_other && slot_key(one) != slot_key(other)) return true;
+    // One that has waited may have passed before the other one came.
+    if (comes_one != comes_other && was_taken(comes_one ? other : one)) return true;
+  }
+  return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
+}
+
+/// Whether the call has had its turn in the engine.
+bool Model::was_taken(const Call& call) const {
+  if (is_handed_out(call.input.order, call.attempt)) return true;
+  return call.stage == Stage::kSlot && call.instance &&
+         has_slot(static_cast<size_t>(&call - calls_.data()));
+}
+
 bool Model::goes_before(const Call& one, const Call& other) const {
-  if (resumes_ && one.stage == Stage::kThrottle && is_handed_out) {
-    const bool was_one = is_handed_out(one.input.order, one.attempt);
-    if (was_one != is_handed_out(other.input.order, other.attempt)) return was_one;
-    if (was_one && one.limits.rate != other.limits.rate) return one.limits.rate < other.limits.rate;
+  if (is_handed_out && may_change_places(one, other)) {
+    const bool was_one = was_taken(one);
+    if (was_one != was_taken(other)) return was_one;
+    // The one with the lower limit would have had no turn after the other one.
+    const bool is_slot = one.stage == Stage::kSlot;
+    const int most_of_one = is_slot ? one.limits.slots : one.limits.rate;
+    const int most_of_other = is_slot ? other.limits.slots : other.limits.rate;
+    if (was_one && most_of_one != most_of_other) return most_of_one < most_of_other;
   }
-  const auto rank = [&](const Call& call) { return call.limits.priority ? call.input.rank : 0; };
-  if (fault_ != Fault::kNoPriority && rank(one) != rank(other)) return rank(one) > rank(other);
-  const bool is_tie = one.made == other.made && one.instance != other.instance;
-  if (is_tie && is_handed_out) {
-    const bool was_one = is_handed_out(one.input.order, one.attempt);
-    const bool was_other = is_handed_out(other.input.order, other.attempt);
-    if (was_one != was_other) return was_one;
-  }
+  if (rank_of(one) != rank_of(other)) return rank_of(one) > rank_of(other);
   return fault_ == Fault::kNewestFirst ? one.place > other.place : one.place < other.place;
 }
 
@@ -162,11 +183,11 @@ void Model::make_attempt(size_t which) {
   call.retry_at.reset();
   const Limits& limits = call.limits;
   if (limits.slots > 0 && limits.slot_keyed && call.input.bad_customer)
-    return end_attempt(which, "millrace.concurrency.key");
+    return end_attempt(which, "millrace.concurrency.key", true);
   if (limits.rate > 0 && limits.rate_keyed && call.input.bad_customer)
-    return end_attempt(which, "millrace.throttle.key");
+    return end_attempt(which, "millrace.throttle.key", true);
   if (limits.limited() && limits.priority && call.input.bad_rank)
-    return end_attempt(which, "millrace.concurrency.priority");
+    return end_attempt(which, "millrace.concurrency.priority", true);
   const bool is_free = (fault_ == Fault::kDetachedIsFree && !call.instance) ||
                        (fault_ == Fault::kUndoingIsFree && limits.shape == Shape::kCompensation);
   limits.slots > 0 && !is_free ? take_slot(which) : ask_throttle(which);
@@ -189,7 +210,9 @@ void Model::ask_throttle(size_t which) {
   if (call.limits.rate == 0) return hand_out(which);
   const bool others_wait = next_of(Stage::kThrottle, throttle_key(call)).has_value();
   call.stage = Stage::kThrottle;
-  if (!others_wait && !resumes_ && !is_paused(call.limits.service) && !permitted_at(call))
+  call.came = gives_slots_ ? settled_ : 0;
+  if (!others_wait && !resumes_ && !gives_slots_ && !is_paused(call.limits.service) &&
+      !permitted_at(call))
     return pass_throttle(which);
   if (fault_ == Fault::kThrottleHoldsNot) call.holds = false;
 }
@@ -234,7 +257,9 @@ bool Model::admit(Stage stage) {
       }
       calls_[*passes].holds = true;
       const auto start_end = calls_[*passes].start_end;
+      gives_slots_ = true;
       ask_throttle(*passes);
+      gives_slots_ = false;
       if (calls_[*passes].stage != Stage::kThrottle) continue;
       arm(calls_[*passes]);
       calls_[*passes].start_end = start_end;  // it counts since the attempt was made
@@ -244,6 +269,7 @@ bool Model::admit(Stage stage) {
 }
 
 void Model::settle() {
+  ++settled_;
   while (admit(Stage::kSlot) || admit(Stage::kThrottle)) {
   }
 }

@@ -9,8 +9,8 @@
 //    Those of one instance come in the order of its calls.
 // 2. A call that waits for a slot or a throttle and whose time is over at the time at which others
 //    end, fails before any of them gets a slot.
-// 3. If the resume of a service lets calls with several keys of slots come to one throttle, any of
-//    them may be first there (Model::is_handed_out).
+// 3. If calls with several keys of slots come to one throttle at one time, any of them may be first
+//    there, and so may one that has waited there (Model::is_handed_out).
 // 4. A time that was over while no process was there counts as it was: the wait of a call ends by
 //    it, although its throttle would permit the call when the process starts.
 // 5. All calls of a service with a throttle have one `period`: with different ones, how long a call
@@ -83,6 +83,7 @@ struct Call {
   bool started = false;
   TimePoint made;      ///< when the attempt was made
   uint64_t place = 0;  ///< of the attempt, in the order in which all were made
+  uint64_t came = 0;   ///< with which others it came from a slot to the throttle; 0: it did not
   std::optional<TimePoint> wait_end;
   std::optional<TimePoint> start_end;
   std::optional<TimePoint> run_end;
@@ -137,6 +138,8 @@ class Model {
 
   /// Whether the engine has handed out that attempt of the order.
   std::function<bool(const std::string& order, int attempt)> is_handed_out;
+  /// Whether the engine has given that attempt of a call of an instance a slot.
+  std::function<bool(size_t call)> has_slot;
 
   // What is asked.
 
@@ -179,6 +182,9 @@ class Model {
  private:
   Key key_at(Stage stage, const Call& call) const;
   bool goes_before(const Call& one, const Call& other) const;
+  int rank_of(const Call& call) const;
+  bool may_change_places(const Call& one, const Call& other) const;
+  bool was_taken(const Call& call) const;
   bool counts_time(const Call& call) const;
   void arm(Call& call);
   void make_attempt(size_t which);
@@ -207,7 +213,9 @@ class Model {
   std::set<std::string> paused_services_;
   std::map<Key, std::vector<TimePoint>> passed_;  ///< of each key of a throttle
   uint64_t places_ = 0;
-  bool resumes_ = false;  ///< a service is being resumed
+  uint64_t settled_ = 0;      ///< how often slots and throttles were given to those that wait
+  bool gives_slots_ = false;  ///< to calls that come to the throttle with others
+  bool resumes_ = false;      ///< a service is being resumed
 };
 
 }  // namespace millrace::call_limit_model
