@@ -94,7 +94,9 @@ void execution_ran_out(StepContext& step, const Error& error) {
 void fire_calls(StepContext& step) {
   while (waits_for_calls(step.instance) && !step.has_enough_timeouts() && fire_overdue(step)) {
   }
-  if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
+  if (!waits_for_calls(step.instance)) return;
+  // The task that the timer was for may have ended, and the others have later deadlines.
+  if (step.instance.cancelling) return step.visit().arm_calls();
   if (step.has_enough_timeouts()) return;
   const LazyJson found = step.instance.data.without_tree();
   Visit visit = step.visit();

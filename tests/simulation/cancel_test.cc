@@ -50,6 +50,26 @@ states:
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
 }
 
+TEST(Cancel, LetsEachTaskContinueOnlyUntilItsTimeoutIfAnotherOneHasEndedBefore) {
+  World world;
+  const std::string id = world.apply_order(R"(
+id: order
+functions:
+- {id: charge, type: knative-namespace, service: charge, scheduleToCloseTimeout: 10m}
+- {id: send, type: knative-namespace, service: send, scheduleToCloseTimeout: 20m}
+states:
+- {id: pay, type: parallel, actions: [{function: charge}, {function: send}]}
+)");
+  world.must(CancelInstance{"default", key(id)});
+  world.functions.answer(world.functions.tasks()[0].id, "done");
+  world.run_for(minutes(11));
+  EXPECT_EQ(world.status(id), "waiting");
+  world.restart();
+  world.run_for(minutes(9));
+  EXPECT_EQ(world.status(id), "cancelled");
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[1].id));
+}
+
 TEST(Cancel, LetsARunningTaskContinueOnlyUntilAMissedHeartbeatAndErasesIt) {
   World world;
   const std::string id = world.apply_order(R"(
