@@ -83,11 +83,12 @@ Result<PendingStartItem> pending_start_item(const View& view, const PendingStart
   return item;
 }
 
-Status add_refusal(const View& view, NamespaceNumber ns, WorkflowNumber number,
-                   std::string_view workflow, const Workflow& newest, StartPredictor& quotas,
-                   Json& item) {
-  const auto refuse = [&item](const Error& why) {
-    item["refusal"] = Json{{"code", why.code}, {"msg", why.message}};
+Result<Json> refusal_of_pending(const View& view, NamespaceNumber ns, WorkflowNumber number,
+                                std::string_view workflow, const Workflow& newest,
+                                StartPredictor& quotas) {
+  Json members = Json::object();
+  const auto refuse = [&members](const Error& why) {
+    members["refusal"] = Json{{"code", why.code}, {"msg", why.message}};
   };
   if (newest.singular) {
     const InstanceSelection live{.ns = ns,
@@ -100,15 +101,15 @@ Status add_refusal(const View& view, NamespaceNumber ns, WorkflowNumber number,
         view, live,
         [&](const Instance& head) {
           refuse(not_single(workflow));
-          item["holder"] =
+          members["holder"] =
               Json{{"instance", to_string(head.id)}, {"since", format_rfc3339(head.started_at)}};
           return false;
         },
         [](const InstanceId&, const Error&) { return true; }, {.heads = 1}));
-    if (item.contains("refusal")) return {};
+    if (members.contains("refusal")) return members;
   }
   if (const auto over = TRY(quotas.over_quota())) refuse(*over);
-  return {};
+  return members;
 }
 
 }  // namespace millrace

@@ -40,12 +40,14 @@ Result<PendingStartItem> pending_start_item(const View& view, const PendingStart
                                             const PendingStart& pending, std::string_view workflow,
                                             const Workflow* newest, TimePoint now);
 
-/// Adds to the item of a pending start of the workflow why the start would be refused now, by
-/// `singular` or a quota, so that it is tried again at its time and, if it is still refused, every
-/// 10 seconds: `refusal` {"code","msg"}, and for a singular workflow the instance that has not
-/// ended as `holder` {"instance","since"}. `quotas`: of the namespace. Errors: those of the view.
-Status add_refusal(const View& view, NamespaceNumber ns, WorkflowNumber number,
-                   std::string_view workflow, const Workflow& newest, StartPredictor& quotas,
-                   Json& item);
+/// Why each pending start of the workflow would be refused now, by `singular` or a quota, so that
+/// it is tried again at its time and, if it is still refused, every 10 seconds: the members of its
+/// item `refusal` {"code","msg"}, and for a singular workflow the instance that has not ended as
+/// `holder`
+/// {"instance","since"}; an empty object: it is permitted. `quotas`: of the namespace. Errors:
+/// those of the view.
+Result<Json> refusal_of_pending(const View& view, NamespaceNumber ns, WorkflowNumber number,
+                                std::string_view workflow, const Workflow& newest,
+                                StartPredictor& quotas);
 
 }  // namespace millrace

@@ -205,9 +205,7 @@ class ListedWorkflow {
       if (is_batch_over(pending)) return true;
       auto item = TRY(pending_start_item(view_, place, pending, id_, newest(), now));
       item.json.update({{"kind", "starts"}, {"queued", 1}});
-      if (newest() != nullptr) {
-        TRY(add_refusal(view_, ns, record_.number, id_, *newest(), quotas_, item.json));
-      }
+      item.json.update(TRY(refusal(ns)));
       page.items.push_back(std::move(item.json));
       page.bytes += item.bytes;
       return true;
@@ -234,11 +232,21 @@ class ListedWorkflow {
     return definition_->get();
   }
 
+  /// Why its pending starts would be refused now, the same for all of them.
+  Result<Json> refusal(NamespaceNumber ns) {
+    if (newest() == nullptr) return Json::object();
+    if (!refusal_) {
+      refusal_ = TRY(refusal_of_pending(view_, ns, record_.number, id_, *newest(), quotas_));
+    }
+    return *refusal_;
+  }
+
   const View& view_;
   DefinitionCache& definitions_;
   const std::string_view id_;
   const WorkflowRecord& record_;
   StartPredictor& quotas_;
+  std::optional<Json> refusal_;                                ///< set once it was asked for
   std::optional<std::shared_ptr<const Workflow>> definition_;  ///< set once it was read
 };
 
