@@ -33,6 +33,8 @@ class TaskRunner {
   /// The service of the task has accepted it in an earlier process, and answers it by a callback:
   /// it is not called again, and only its files are needed, until stop() or its callback. Reports
   /// TaskEnded if they cannot be there.
+  // By value, because those that do something take the task over.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param)
   virtual void keep_files(Task /*task*/) {}
   /// The result of the task is no longer needed: if the task has not started it is withdrawn, if it
   /// runs it is asked to end, and no further report is required. Unknown ids are ignored.
