@@ -16,8 +16,9 @@ Model::Call* Model::open_call(const std::string& handle) {
   return nullptr;
 }
 
+// An answer that came in the pause may already decide the state, which ends its other calls.
 bool Model::knows_reply(const std::string& handle) const {
-  return !running_after_cancel() && !open_replies_.contains(handle);
+  return !running_after_cancel() && held_answers_.empty() && !open_replies_.contains(handle);
 }
 
 std::optional<Outcome> Model::given(const std::string& handle) const {
@@ -44,6 +45,7 @@ void Model::accept(const std::string& handle) {
 Reply Model::call_back(const std::string& handle, const Callback& callback) {
   Call* const c = open_call(handle);
   if (c == nullptr) return call_back_late(handle, callback);
+  if (!held_answers_.empty()) open_replies_.insert(handle);
   if (callback.by_operator && !c->accepted && !has(Fault::kOperatorAnswersAny)) {
     count("an operator's answer to a task that is not accepted");
     return Reply::kConflict;

@@ -75,6 +75,8 @@ bool Model::may_change_places(const Call& one, const Call& other) const {
     if (comes_one && comes_other && slot_key(one) != slot_key(other)) return true;
     // One that has waited may have passed before the other one came.
     if (comes_one != comes_other && was_taken(comes_one ? other : one)) return true;
+    const bool is_new = one.made == now_;
+    if (is_new != (other.made == now_) && was_taken(is_new ? other : one)) return true;
   }
   return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
 }
