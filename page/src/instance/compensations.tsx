@@ -35,7 +35,7 @@ export function Compensations({ ns, instance, last }: { ns: string; instance: In
             { name: '#', isHeader: true, cell: (row) => row.number },
             { name: 'Undoes', cell: (row) => row.state },
             { name: 'By', cell: (row) => row.function },
-            { name: 'Is', cell: (row) => <span class={`nowrap ${kWords[row.is].style}`}><Icon name={kWords[row.is].icon} /> {kWords[row.is].text}</span> },
+            { name: 'Status', cell: (row) => <span class={`nowrap ${kWords[row.is].style}`}><Icon name={kWords[row.is].icon} /> {kWords[row.is].text}</span> },
             { name: 'Since', cell: (row) => row.at && <Clock at={row.at} /> },
             { name: 'Input', isWide: true, cell: (row) => row.input !== undefined && <code>{shortJson(row.input, 400)}</code> },
           ]} />

@@ -31,7 +31,7 @@ export function FunctionsPage({ ns }: PageProps) {
             <Table caption="Services" items={data.items} keyOf={(item) => `${item.service}${item.global ?? ''}`} columns={[
               { name: 'Service', isHeader: true, cell: (item) => <>{item.service}{item.global && <span class="quiet"> of default</span>}</> },
               { name: 'Where', cell: (item) => <>{item.target.kind} <span class="mono">{item.target.at}</span></> },
-              { name: 'Is', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">not paused</span>) },
+              { name: 'Status', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">not paused</span>) },
               { name: 'Waiting', isNumber: true, cell: (item) => count(item.waiting) },
               { name: 'Running', isNumber: true, cell: (item) => count(item.running) },
               { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },

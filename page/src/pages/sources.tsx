@@ -66,7 +66,7 @@ function SourceTable({ ns, items, act }: { ns: string; items: Source[]; act: (ac
     <Table caption="Sources" items={items} keyOf={(item) => item.name} columns={[
       { name: 'Source', isHeader: true, cell: (item) => <a href={href(ns, ['sources', item.name])}>{item.name}</a> },
       { name: 'Stream', cell: (item) => <>{item.stream} <span class="mono quiet">{item.subjects.join(' ')}</span></> },
-      { name: 'Is', cell: (item) => <SourceState source={item} /> },
+      { name: 'Status', cell: (item) => <SourceState source={item} /> },
       { name: 'Lag', isNumber: true, cell: (item) => <Lag source={item} /> },
       { name: 'Position', isNumber: true, cell: (item) => count(item.position) },
       { name: 'Events', isNumber: true, cell: (item) => count(item.events) },
@@ -97,7 +97,7 @@ function WebhookTable({ ns, items, figures, act }: { ns: string; items: InboundW
     <Table caption="The inbound webhooks" items={items} keyOf={(item) => item.name} columns={[
       { name: 'Inbound webhook', isHeader: true, cell: (item) => <a href={href(ns, ['webhooks', item.name])}>{item.name}</a> },
       { name: 'Path', cell: (item) => <span class="mono">{inNamespace(ns, 'hooks', item.name)}</span> },
-      { name: 'Is', cell: (item) => { const one = figuresOf(item); return one && <WebhookState webhook={one} /> } },
+      { name: 'Status', cell: (item) => { const one = figuresOf(item); return one && <WebhookState webhook={one} /> } },
       { name: 'Accepted', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && count(one.accepted) } },
       { name: 'Repeated', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && count(one.repeated) } },
       { name: 'Refused', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && <span class={one.refused > 0 ? 'no' : ''}>{count(one.refused)}</span> } },

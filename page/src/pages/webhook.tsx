@@ -43,7 +43,7 @@ function Figures({ ns, name }: { ns: string; name: string }) {
     <Loaded resource={figures} ns={ns}>{(one) => (
       <div class="panel">
         <dl class="facts">
-          <dt>Is</dt><dd><WebhookState webhook={one} /> <button type="button" class="small" onClick={() => setAsking(true)}>{one.paused ? 'Resume…' : 'Pause…'}</button></dd>
+          <dt>Status</dt><dd><WebhookState webhook={one} /> <button type="button" class="small" onClick={() => setAsking(true)}>{one.paused ? 'Resume…' : 'Pause…'}</button></dd>
           <dt>Requests</dt><dd>since <Clock at={one.countedSince} />: {count(one.accepted)} accepted, {count(one.repeated)} repeated, {count(one.refused)} refused, {count(one.unmapped)} not mapped, {count(one.deferred)} to be sent again</dd>
           {one.lastAcceptedAt && <><dt>Latest accepted</dt><dd><Clock at={one.lastAcceptedAt} /></dd></>}
           {one.lastRefusal && <><dt>Latest refused</dt><dd><RequestError failure={one.lastRefusal} /></dd></>}

@@ -37,7 +37,7 @@ export function WorkflowsPage({ ns }: PageProps) {
               { name: 'Workflow', isHeader: true, cell: (item) => <><a href={href(ns, ['workflows', item.id, 'graph'])}>{item.id}</a>{item.name && <span class="quiet"> {item.name}</span>}</> },
               { name: 'Revision', isNumber: true, cell: (item) => item.revision },
               { name: 'Starts by', cell: (item) => item.start },
-              { name: 'Is', cell: (item) => (item.paused ? <Status status="paused" /> : 'active') },
+              { name: 'Status', cell: (item) => (item.paused ? <Status status="paused" /> : 'active') },
               { name: 'Instances', cell: (item) => <Counts ns={ns} item={item} /> },
               { name: 'Next tick', cell: (item) => item.nextTick && <Relative at={item.nextTick} /> },
               { name: 'Applied', cell: (item) => <Clock at={item.updatedAt} /> },
