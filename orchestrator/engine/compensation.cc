@@ -115,6 +115,19 @@ void note_call(StepContext& step, Visit& visit, const LazyJson& result) {
   note_as(step, LazyJson::of_members({{"return", result}}), true);
 }
 
+void note_finished(StepContext& step, const LazyJson& result) {
+  const CompensationState* const state = compensation_of(step.workflow, step.instance.state);
+  if (state == nullptr) return;
+  Visit visit = step.visit();
+  if (state->undoes_calls()) return note_call(step, visit, result);
+  const LazyJson data = step.instance.data;
+  if (!visit.put("return", result)) {
+    auto input = compensation_input(step, visit);
+    if (input) note(step, *std::move(input));
+  }
+  step.instance.data = data;
+}
+
 void note_left(StepContext& step) {
   const Instance& instance = step.instance;
   const bool is_left = instance.phase == Phase::kLeaving && !instance.compensating;

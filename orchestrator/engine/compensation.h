@@ -29,6 +29,11 @@ void note(StepContext& step, std::optional<LazyJson> input);
 /// its calls. Adds the effects and records of the visit to the result of the step first.
 void note_call(StepContext& step, Visit& visit, const LazyJson& result);
 
+/// Notes the compensation of a task that has ended with that result while its instance is being
+/// cancelled. The result is used for that only, and stays out of the data. An input that a jq
+/// worker would have to evaluate is not known in time, so then nothing is noted.
+void note_finished(StepContext& step, const LazyJson& result);
+
 /// Notes the compensation of a state that has done its work but is not left yet, because something
 /// else ends it now. An input that a jq worker would have to evaluate is not known in time, so then
 /// nothing is noted.

@@ -192,13 +192,14 @@ void apply(StepContext& step, const Abandon& abandon) {
   step.result.unfinished = instance.phase != Phase::kEnded;
 }
 
-void finish_task(StepContext& step, size_t index, AnsweredBy by) {
+void finish_task(StepContext& step, size_t index, AnsweredBy by, const LazyJson* result) {
   Call& call = step.instance.calls[index];
   Json detail{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}};
   if (by != AnsweredBy::kRunner) detail["by"] = to_string(by);
   step.record(HistoryKind::kReturned, std::move(detail));
   call.status = Call::Status::kFailed;
   call.deadlines = {};
+  if (result != nullptr) note_finished(step, *result);
   step.result.changed = true;
   if (has_tasks(step.instance)) return;
   end(step, InstanceStatus::kCancelled);

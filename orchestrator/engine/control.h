@@ -22,8 +22,10 @@ void apply(StepContext& step, const Abandon& abandon);
 
 // For a cancelled instance whose running tasks may finish (Cancel::at_once is false).
 
-/// Notes that the task of the call `index` has ended; after the last task the instance ends.
-void finish_task(StepContext& step, size_t index, AnsweredBy by = AnsweredBy::kRunner);
+/// Records that the task of the call `index` has ended; after the last task the instance ends. If
+/// the task has a result, its work is noted for a compensation.
+void finish_task(StepContext& step, size_t index, AnsweredBy by = AnsweredBy::kRunner,
+                 const LazyJson* result = nullptr);
 /// Stops the task of the call `index`; after the last task the instance ends.
 void stop_task(StepContext& step, size_t index);
 /// Stops the tasks of calls that have a passed timeout.

@@ -69,7 +69,10 @@ void apply(StepContext& step, const Returned& returned) {
   if (!still_waits_for(step, returned.call)) return;
   Instance& instance = step.instance;
   instance.sealed |= returned.sealed;
-  if (instance.cancelling) return finish_task(step, returned.call.index, returned.by);
+  if (instance.cancelling) {
+    return finish_task(step, returned.call.index, returned.by,
+                       returned.result ? &*returned.result : nullptr);
+  }
   const LazyJson found = instance.data.without_tree();
   const bool is_first_change = !step.result.changed;
   Visit visit = step.visit();

@@ -35,7 +35,7 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
                           std::function<void()> fire) {
     if (at && *at >= 0) all.push_back({*at, rank, what, std::move(fire)});
   };
-  if (undoes_after_tasks_) {
+  if (is_cancelling_) {
     const auto open = [this] { doubt("whether a deadline ends a task after a cancel"); };
     for (const auto& at : {execution_deadline_, run_deadline_, kill_at_, run_limits_doubt_}) {
       add(at, 0, "", open);

@@ -63,6 +63,7 @@ enum class Fault {
   kCompletionKeepsNotes,
   kFailedStateIsNoted,   // a state whose error was caught notes its compensation
   kStateRetriesUndoing,  // the policy of the state also retries its compensation
+  kCancelForgetsWork,    // the work of a task that ends after a cancel is not noted
   // The faults from here on are about callbacks, see make_case_of_callbacks().
   kStaleKeyCounts,         // a callback about an earlier attempt ends the present one
   kRepetitionIsRefused,    // the repetition of the callback that has ended a task is refused
@@ -190,6 +191,7 @@ class Model : public Subject {
   Call* open_call(const std::string& handle);
   Reply call_back_late(const std::string& handle, const Callback& callback);
   void expire(Call& call, Limit limit);
+  void answer_after_cancel(int serial, const Outcome& outcome);
   void apply(Call& call, const Outcome& outcome);
   void call_failed(Call& call, const Error& error);
   void branch_failed(Call& call, const Error& error);
@@ -274,10 +276,10 @@ class Model : public Subject {
   Ms entered_at_ = -1;
   bool error_before_retry_ = false;  // the instance passed an error state before the retried state
 
-  std::vector<Note> notes_;          // the newest one is the last
-  std::optional<Ending> undoing_;    // the end that follows the compensations
-  bool undoing_waits_ = false;       // the first compensation begins at the end of the pause
-  bool undoes_after_tasks_ = false;  // the instance is being cancelled; then it is undone
+  std::vector<Note> notes_;        // the newest one is the last
+  std::optional<Ending> undoing_;  // the end that follows the compensations
+  bool undoing_waits_ = false;     // the first compensation begins at the end of the pause
+  bool is_cancelling_ = false;     // the tasks of a cancelled instance may note compensations
   bool undo_failed_ = false;
 
   std::optional<std::string> pending_;  // a state to start at the end of the pause

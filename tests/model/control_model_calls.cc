@@ -86,13 +86,7 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
       return run_until_idle();
     }
     if (std::to_string(c.serial) != handle || c.at != At::kTaken) continue;
-    if (phase_ == Phase::kEnded) {  // after a cancel, results go only to the history
-      std::erase_if(calls_, [&](const Call& x) { return x.serial == c.serial; });
-      if (!calls_.empty() || !std::exchange(undoes_after_tasks_, false)) return;
-      if (paused()) doubt("whether the pause of a workflow holds an instance that is cancelled");
-      begin_undoing({status_, code_, message_, run_known_, data_known_});
-      return run_until_idle();
-    }
+    if (phase_ == Phase::kEnded) return answer_after_cancel(c.serial, outcome);
     if (paused()) {
       c.at = At::kAnswered;
       held_answers_.push_back({c.serial, outcome, now_});
@@ -101,6 +95,24 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
     apply(c, outcome);
     break;
   }
+  run_until_idle();
+}
+
+// After a cancel, results go only to the history, and to the compensations of the work.
+void Model::answer_after_cancel(int serial, const Outcome& outcome) {
+  std::erase_if(calls_, [&](const Call& c) { return c.serial == serial; });
+  if (outcome.ok && current().undo && !has(Fault::kCancelForgetsWork)) {
+    count("compensation noted after a cancel");
+    Json data = notes_each_call() ? Json::object() : data_;
+    data["return"] = outcome.result;
+    notes_.push_back({state_, data});
+  }
+  if (!calls_.empty() || !std::exchange(is_cancelling_, false)) return;
+  const Demand demanded = demand("cancelled");
+  if (demanded == Demand::kOpen) doubt("whether this cancel makes compensations");
+  if (demanded != Demand::kYes) return;
+  if (paused()) doubt("whether the pause of a workflow holds an instance that is cancelled");
+  begin_undoing({status_, code_, message_, run_known_, data_known_});
   run_until_idle();
 }
 

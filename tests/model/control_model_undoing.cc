@@ -65,7 +65,7 @@ void Model::end_at_once(const Ending& ending) {
   kept_events_.clear();
   paused_ = false;
   undoing_.reset();
-  undoing_waits_ = undoes_after_tasks_ = false;
+  undoing_waits_ = is_cancelling_ = false;
   if (status_ == "complete" && !has(Fault::kCompletionKeepsNotes)) notes_.clear();
 }
 
@@ -159,10 +159,10 @@ void Model::cancel() {
   std::vector<Call> running = calls_;
   std::erase_if(running, [](const Call& c) { return c.at != At::kTaken && c.at != At::kOffered; });
   if (running.empty()) return end("cancelled", "");
-  const bool undoes = demand("cancelled") == Demand::kYes;
+  const bool undoes = demand("cancelled") == Demand::kYes || current().undo;
   end_at_once(ending("cancelled", "", {}));
   calls_ = running;
-  undoes_after_tasks_ = undoes;
+  is_cancelling_ = undoes;
 }
 
 std::optional<Reply> Model::would_compensate(bool past) const {

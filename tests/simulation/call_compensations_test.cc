@@ -60,6 +60,21 @@ TEST_F(CallCompensations, OfAFailedForeachUndoItsFinishedCallsTheLastOneToEndFir
   EXPECT_FALSE(world.instance(id).contains("compensation"));
 }
 
+TEST_F(CallCompensations, OfACancelledForeachUndoAlsoTheCallsThatEndAfterTheCancel) {
+  const std::string id = world.apply_order(kPaysEach, {{"all", {1, 2, 3}}});
+  answer(2, {{"id", "c"}});
+  world.must(CancelInstance{.ns = "default", .instance = parse_instance_id(id).value()});
+  answer(0, {{"id", "a"}});
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 2);
+  fail(world, task(1).id, "no");
+  ASSERT_THAT(world.functions.tasks(), SizeIs(4)) << "one after the other";
+  EXPECT_EQ(task(3).input, R"("a")");
+  answer(3, nullptr);
+  EXPECT_EQ(task(4).input, R"("c")");
+  answer(4, nullptr);
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
 TEST_F(CallCompensations, OfAParallelStateUndoEachCallAfterTheStatesThatFollow) {
   const std::string id = world.apply_order(R"(
 id: order

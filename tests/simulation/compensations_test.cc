@@ -201,10 +201,35 @@ TEST(Compensations, WaitUntilTheTasksOfACancelledInstanceHaveEnded) {
   answer_newest_task(world, "a");
   world.must(CancelInstance{.ns = "default", .instance = key(id)});
   EXPECT_THAT(inputs_of(world, "undo"), IsEmpty());
-  answer_newest_task(world, "b");
+  fail_newest_task(world);
   EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"a","step":1})"));
   answer_newest_task(world, nullptr);
   EXPECT_EQ(world.status(id), "cancelled");
+}
+
+TEST(Compensations, UndoTheWorkOfATaskThatEndsAfterTheCancel) {
+  World world;
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
+  world.must(CancelInstance{.ns = "default", .instance = key(id)});
+  world.restart();
+  answer_newest_task(world, "b");
+  EXPECT_THAT(inputs_of(world, "undo"), ElementsAre(R"({"done":"b","step":2})"));
+  EXPECT_FALSE(world.instance(id)["data"].contains("return"));
+  answer_newest_task(world, nullptr);
+  answer_newest_task(world, nullptr);
+  EXPECT_THAT(inputs_of(world, "undo"),
+              ElementsAre(R"({"done":"b","step":2})", R"({"done":"a","step":1})"));
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
+TEST(Compensations, OfATaskThatEndsAfterTheCancelStayNotedIfNothingAsksForThem) {
+  World world;
+  const std::string id = world.apply_order(compensated_steps(1, ""));
+  world.must(CancelInstance{.ns = "default", .instance = key(id)});
+  answer_newest_task(world, "a");
+  EXPECT_EQ(world.status(id), "cancelled");
+  EXPECT_EQ(world.instance(id)["compensation"]["left"], 1);
 }
 
 TEST(Compensations, PauseAndResumeAsAnyCallDoes) {
