@@ -91,6 +91,24 @@ TEST(Control, StopsATaskThatMissedItsHeartbeatWhileACancelWaitsForThatTask) {
   EXPECT_EQ(stopped_tasks(silent), 1u);
 }
 
+TEST(Control, EndsATaskWhoseTimeoutPassedInAPauseWhenTheInstanceIsCancelled) {
+  InstanceRun run(load_right_workflow(R"(
+id: w
+functions: [{id: f, type: knative-namespace, service: f}]
+states:
+- {id: call, type: action, action: {function: f, scheduleToCloseTimeout: 1h}}
+)"));
+  run.proceed();
+  run.give("pause", Pause{});
+  EXPECT_THAT(run.instance().timers, IsEmpty());
+  run.at(minutes(90));
+  run.give("cancel", Cancel{.error = {"a", "b"}, .at_once = false});
+  EXPECT_THAT(run.instance().timers, ElementsAre(Timer{TimerKind::kCalls, run_start() + hours(1)}))
+      << "it is due at once";
+  run.fire(TimerKind::kCalls, run_start() + hours(1));
+  EXPECT_EQ(run.instance().status, InstanceStatus::kCancelled);
+}
+
 TEST(Control, HoldsTheStateTimeoutOfAPausedInstanceAndStartsItAgainAtTheResume) {
   InstanceRun run(load_right_workflow(R"(
 id: w
