@@ -1,5 +1,6 @@
 #include "states/slot_values.h"
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/json.h"
 #include "model/instance.h"
+#include "states/key_text.h"
 
 namespace millrace {
 namespace {
@@ -50,7 +52,7 @@ bool is_call_flow_error(std::string_view code) {
 Result<std::string> evaluated_call_key(CallKey of, const Template& query, const LazyJson& input) {
   const Result<LazyJson> value = evaluated_over(query, input, "call");
   if (!value) return wrong_key(of, value.error().message);
-  const std::string& text = value->text();
+  std::string text = key_text(value->text());
   if (text.size() > kMostSlotKeyBytes) {
     return wrong_key(of, fmt::format("the result has {} bytes as JSON, more than {}", text.size(),
                                      kMostSlotKeyBytes));
@@ -68,14 +70,12 @@ Result<int32_t> evaluated_priority(const Template& query, const LazyJson& input,
                                       value->is_large() ? value->type_name() : value->text(),
                                       Limits::min(), Limits::max()));
   };
-  if (value->is_large() || !value->value().is_number_integer()) return wrong();
-  const Json& number = value->value();
-  if (number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{Limits::max()}) {
+  if (value->is_large() || !value->value().is_number()) return wrong();
+  const auto number = value->value().get<double>();  // an int32_t is one exactly
+  if (number < Limits::min() || number > Limits::max() || std::trunc(number) != number) {
     return wrong();
   }
-  const auto priority = number.get<int64_t>();
-  if (priority < Limits::min()) return wrong();
-  return static_cast<int32_t>(priority);
+  return static_cast<int32_t>(number);
 }
 
 }  // namespace millrace

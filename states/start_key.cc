@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "expressions/evaluation.h"
+#include "states/key_text.h"
 
 namespace millrace {
 
@@ -27,7 +28,7 @@ Result<LazyJson> start_value(const Template& query, std::string_view what, const
 Result<std::string> start_key(const std::optional<Template>& key, std::string_view what,
                               const LazyJson& input, TimePoint now) {
   if (!key) return std::string("null");
-  return TRY(start_value(*key, what, input, now)).text();
+  return key_text(TRY(start_value(*key, what, input, now)).text());
 }
 
 }  // namespace millrace

@@ -114,6 +114,19 @@ TEST_F(ConcurrencyTest, AdmitsByPriorityThenInTheOrderOfTheStarts) {
   EXPECT_THAT(order, ElementsAre(first, second, plain, low));
 }
 
+TEST_F(ConcurrencyTest, TakesEqualNumbersForOneKeyAndForOnePriority) {
+  world.apply(ship(kOneForACustomer, "priority: jq(.rank)\n"));
+  const auto start = [&](const Json& customer, const Json& rank) {
+    const std::string id =
+        world.start("ship", {{"order", "a"}, {"customer", customer}, {"rank", rank}})["id"];
+    return world.status(id);
+  };
+  EXPECT_EQ(start(7, 2), "waiting");
+  EXPECT_EQ(start(7.0, 2.0), "pending");
+  EXPECT_EQ(start(-0.0, -0.0), "waiting");
+  EXPECT_EQ(start(0, 1e1), "pending");
+}
+
 TEST_F(ConcurrencyTest, RefusesAStartWhoseKeyIsTooLongOrWhosePriorityIsNoInteger) {
   world.apply(ship(kOneForACustomer, "priority: jq(.rank)\n"));
   const auto refusal = [&](const Json& input) {
