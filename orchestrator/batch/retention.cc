@@ -41,6 +41,10 @@ bool is_old(const Span& age, const Instance& head, TimePoint now) {
   return age.after(*head.ended_at) <= now;
 }
 
+/// Whether no rule deletes the instance: one of its compensations has failed for good, so that an
+/// operator has to make it or to pass over it.
+bool is_kept(const Instance& head) { return head.compensation_error.has_value(); }
+
 /// The highest id below `id`.
 InstanceId id_before(InstanceId id) {
   for (size_t i = id.bytes.size(); i-- > 0;) {
@@ -316,11 +320,12 @@ Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule,
       }
       if (budget.is_spent()) return false;
       const auto head = TRY(read_deletable(batch_, at.ns, id, status, budget));
-      if (head && (is_one_too_many || is_old(*rule.age, *head, now))) {
+      const bool may_go = head && !is_kept(*head);
+      if (may_go && (is_one_too_many || is_old(*rule.age, *head, now))) {
         if (!TRY(remove(*head, budget))) return false;
       } else {
         ++at.kept;
-        if (head && rule.age) note_due(rule.age->after(*head->ended_at));
+        if (may_go && rule.age) note_due(rule.age->after(*head->ended_at));
       }
       at.behind = id;
       if (too_many > 0) --too_many;
@@ -399,7 +404,7 @@ Result<bool> Retention::sweep_for_bytes(const RetentionSettings& settings, Purge
       const Status owned = batch_.catalog.check_owner(head);
       if (!owned) {
         batch_.damages.note(owned.error());
-      } else if (rule != nullptr && rule->bytes && used > *rule->bytes) {
+      } else if (rule != nullptr && rule->bytes && used > *rule->bytes && !is_kept(head)) {
         if (!TRY(remove(head, budget))) return false;
         const IndexedInstance removed = indexed(head);
         used -= std::min(used, removed.row_bytes + removed.history_bytes);

@@ -9,6 +9,7 @@
 
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
+#include "tests/simulation/compensated_order.h"
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
 
@@ -18,6 +19,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::Ge;
 using testing::Gt;
 using testing::IsEmpty;
@@ -69,6 +71,22 @@ class RetentionWorld : public testing::Test {
   World world;
   int last_key = 0;
 };
+
+TEST_F(RetentionWorld, KeepsAnInstanceWithACompensationThatFailedForGood) {
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
+  fail_newest_task(world);
+  fail_newest_task(world);
+  ASSERT_EQ(world.instance(id)["compensation"]["left"], 1);
+  keep(R"({"failed": {"age": "1h", "count": 1, "bytes": 1}})");
+  start("errs", 2);
+  world.run_for(hours(3));
+  EXPECT_THAT(ids(), ElementsAre(id)) << "the others are deleted";
+  world.must(
+      CompensateInstance{.ns = "default", .instance = parse_instance_id(id).value(), .past = true});
+  world.run_for(hours(3));
+  EXPECT_THAT(ids(), IsEmpty());
+}
 
 TEST_F(RetentionWorld, DeletesInstancesOfAnIdleEngineByTheirAge) {
   const auto before = keys(world);
