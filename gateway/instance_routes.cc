@@ -87,6 +87,13 @@ Statuses statuses_for(const CompensateInstance&) {
   return {kFailed, kCancelled, kTimedOut};
 }
 
+/// narrow() excludes instances for which a command on several instances has nothing to do.
+template <class T>
+void narrow(const T&, InstanceFilter&) {}
+void narrow(const CompensateInstance&, InstanceFilter& filter) {
+  filter.traits.push_back(InstanceTrait::kCompensations);
+}
+
 /// The largest body of a request that deletes instances.
 constexpr size_t kMaxSelectionBytes = size_t{4} << 10;
 
@@ -212,6 +219,7 @@ Handler commanding_all(Service& service) {
     TRY(read_more(command, request));
     const auto last = with_last_page(command, filter);
     if (filter.statuses.empty()) filter.statuses = statuses_for(command);
+    narrow(command, filter);
     const Json page = TRY(service.instances(command.ns, filter));
     const auto gathering = std::make_shared<Gathering>();
     gathering->left = page["items"].size();

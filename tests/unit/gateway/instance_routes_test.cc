@@ -248,6 +248,10 @@ TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
     const HttpReply reply = call("POST", std::string("/v1/ns/default/instances/") + row.target);
     EXPECT_EQ(reply.status, 200) << row.target << reply.body;
     EXPECT_EQ(service_.last_filter().statuses, row.statuses) << row.target;
+    const bool is_compensate = std::string_view(row.target).starts_with("compensate");
+    const std::vector<InstanceTrait> left = {InstanceTrait::kCompensations};
+    EXPECT_EQ(service_.last_filter().traits, is_compensate ? left : std::vector<InstanceTrait>())
+        << row.target;
   }
 }
 
