@@ -104,7 +104,7 @@ void lint_calls(const Node& document, const NamesService& names_service,
   check_images(document, findings);
   check_files(document, has_workers, findings);
   check_unserved(document, is_unserved, findings);
-  if (is_bounded(document)) return;
+  const bool is_run_bounded = is_bounded(document);
   std::map<std::string, const Node*> services;  // by the function's id
   for (const Node& function : items_of(document, "functions")) {
     if (value_of(function, "service") != nullptr && !has_action_timeout(function)) {
@@ -113,20 +113,25 @@ void lint_calls(const Node& document, const NamesService& names_service,
   }
   const std::vector<Node>& states = items_of(document, "states");
   for (size_t i = 0; i < states.size(); ++i) {
-    if (value_of(states[i], "timeout") != nullptr) continue;
+    const bool is_state_bounded = is_run_bounded || value_of(states[i], "timeout") != nullptr;
+    const Node* const compensation = value_of(states[i], "compensate");
     walk(states[i], state_grammar(), path_of("states", i), [&](const Place& place) {
       if (place.rule.kind != KeyRule::Kind::kFunction) return;
+      // No timeout of the state or of the instance bounds a compensation.
+      const bool undoes = &place.mapping == compensation;
+      if (is_state_bounded && !undoes) return;
       const auto function = services.find(place.member.value.text);
       if (function == services.end() || has_action_timeout(place.mapping)) return;
       const std::string service = text_of(*function->second, "service");
       const bool is_global = has_global_service(*function->second);
       if (names_service && names_service(service, is_global)) return;
       const std::string doubt =
-          fmt::format("no timeout ends this call if no worker takes tasks of the service {}",
-                      in_quotes(service));
-      const std::string mend =
-          "give the action or its function a timeout, such as `scheduleToCloseTimeout: 1h`, or "
-          "name the service in the settings of the namespace";
+          fmt::format("no timeout ends this {} if no worker takes tasks of the service {}",
+                      undoes ? "compensation" : "call", in_quotes(service));
+      const std::string mend = fmt::format(
+          "give the {} or its function a timeout, such as `scheduleToCloseTimeout: 1h`, "
+          "or name the service in the settings of the namespace",
+          undoes ? "compensation" : "action");
       if (names_service) {
         findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt, mend);
       } else {

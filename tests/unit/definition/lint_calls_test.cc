@@ -46,6 +46,20 @@ TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
   }
 }
 
+TEST(LintCalls, PointsOutACompensationThatNoTimeoutEndsAlsoIfTheWorkflowHasOne) {
+  const auto text = [](const char* more) {
+    return fmt::format(
+        "id: a\ntimeout: 1h\ncompensate: true\nfunctions:\n- {{id: f, type: service, service: s}}\n"
+        "states:\n- {{id: s, type: action, action: {{function: f}}, timeout: 1h, "
+        "compensate: {{function: f{}}}}}\n",
+        more);
+  };
+  EXPECT_THAT(places_of("lint.call_unbounded", text(""), {}),
+              ElementsAre("note states[0].compensate.function"));
+  EXPECT_THAT(places_of("lint.call_unbounded", text(", scheduleToCloseTimeout: 1h"), {}),
+              IsEmpty());
+}
+
 TEST(LintCalls, PointsOutAServiceThatNothingServes) {
   constexpr const char* kCalls =
       "id: a\nfunctions:\n- {id: f, type: service, service: ship, scheduleToCloseTimeout: 1h}\n"
