@@ -6,12 +6,16 @@
 
 #include "base/excerpt.h"
 #include "base/ids.h"
+#include "model/start_rate.h"
 #include "orchestrator/batch/start_decision.h"
+#include "orchestrator/batch/start_rates.h"
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/undamaged.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/pending_input_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
 
 namespace millrace {
@@ -33,6 +37,21 @@ const Template* key_query(const Workflow& workflow, const PendingStart& pending)
     return setting && setting->key ? &*setting->key : nullptr;
   };
   return pending.batch ? query_of(workflow.batch) : query_of(workflow.debounce);
+}
+
+Json refusal_json(const Error& why) { return Json{{"code", why.code}, {"msg", why.message}}; }
+
+/// The error of the `rateLimit` that would refuse the start now; nullopt: it permits the start.
+Result<std::optional<Error>> over_rate(const View& view, WorkflowNumber number,
+                                       std::string_view workflow, const StartLimit& limit,
+                                       const LazyJson& input, TimePoint now) {
+  const auto key = start_key(limit.key, "rateLimit.key", input, now);
+  if (!key) return std::optional<Error>();  // its error is that of the start
+  const auto record = TRY(
+      undamaged(read_start_rate(view, {number, keyed_fingerprint(view.seal().id_key(), {*key})})));
+  const auto until = record ? refused_until(limit, record->use, now) : std::nullopt;
+  if (!until) return std::optional<Error>();
+  return std::optional(over_rate_error(workflow, limit, *key, *until - now));
 }
 
 }  // namespace
@@ -68,14 +87,20 @@ Result<PendingStartItem> pending_start_item(const View& view, const PendingStart
     if (newest != nullptr && newest->batch) item.json["maxSize"] = newest->batch->max_size;
   }
   const Template* const query = newest == nullptr ? nullptr : key_query(*newest, pending);
-  if (query == nullptr) return item;
-  if (pending.sealed || newest->sealed) {
-    item.json["key"] = "(sealed)";
-    return item;
-  }
+  const bool is_rated = newest != nullptr && newest->rate_limit && !pending.batch;
+  if (query == nullptr && !is_rated) return item;
+  const bool is_sealed = pending.sealed || newest->sealed;
+  if (is_sealed && query != nullptr) item.json["key"] = "(sealed)";
+  if (is_sealed) return item;
   const auto input = TRY(keyed_input(view, place, pending));
   if (!input) return item;
   item.bytes = input->text().size();
+  if (is_rated) {
+    const auto over =
+        TRY(over_rate(view, place.workflow, workflow, *newest->rate_limit, *input, now));
+    if (over) item.json["refusal"] = refusal_json(*over);
+  }
+  if (query == nullptr) return item;
   const auto key = start_key(*query, pending.batch ? "batch.key" : "debounce.key", *input, now);
   if (!key) return item;
   item.json["key"] = key->size() <= kMostSlotKeyBytes ? slot_key_json(*key)
@@ -87,9 +112,7 @@ Result<Json> refusal_of_pending(const View& view, NamespaceNumber ns, WorkflowNu
                                 std::string_view workflow, const Workflow& newest,
                                 StartPredictor& quotas) {
   Json members = Json::object();
-  const auto refuse = [&members](const Error& why) {
-    members["refusal"] = Json{{"code", why.code}, {"msg", why.message}};
-  };
+  const auto refuse = [&members](const Error& why) { members["refusal"] = refusal_json(why); };
   if (newest.singular) {
     const InstanceSelection live{.ns = ns,
                                  .workflow = number,

@@ -30,12 +30,13 @@ struct PendingStartItem {
   Json json;
   size_t bytes = 0;  ///< of the input that was read
 };
-/// {"workflow","reason","key"?,"instance","since","startsAt","latestAt"?,"inputs"?,"maxSize"?} of a
-/// pending start of the workflow with that id. `key`: what the key of `newest`, the newest revision
-/// (null: it cannot be read), yields at `now` for the input, of a batch for its first one;
+/// {"workflow","reason","key"?,"instance","since","startsAt","latestAt"?,"inputs"?,"maxSize"?,
+/// "refusal"?} of a pending start of the workflow with that id. `key`: what the key of `newest`,
+/// the newest revision (null: it cannot be read), yields at `now` for the input, of a batch for its
+/// first one;
 /// "(sealed)" if it may contain data of a secret; missing without a key, or if it cannot be
-/// evaluated. `latestAt`: latest_start(). `inputs`: of a batch, which is full with `maxSize`.
-/// Errors: those of the view.
+/// evaluated. `latestAt`: latest_start(). `refusal` {"code","msg"}: that of the `rateLimit`.
+/// `inputs`: of a batch, which is full with `maxSize`. Errors: those of the view.
 Result<PendingStartItem> pending_start_item(const View& view, const PendingStartPlace& place,
                                             const PendingStart& pending, std::string_view workflow,
                                             const Workflow* newest, TimePoint now);

@@ -10,6 +10,7 @@
 #include "orchestrator/batch/start_rates.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/engine/runs.h"
+#include "orchestrator/service/undamaged.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -21,13 +22,6 @@
 
 namespace millrace {
 namespace {
-
-/// The value; nullopt also for a damaged row.
-template <class T>
-Result<std::optional<T>> undamaged(Result<std::optional<T>> read) {
-  if (read || !is_damaged_row(read.error())) return read;
-  return std::optional<T>();
-}
 
 /// The counts; none of a damaged row.
 Result<SlotCounts> counts_in(const View& view, const SlotKey& key) {

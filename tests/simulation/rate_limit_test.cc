@@ -53,6 +53,27 @@ class RateLimits : public testing::Test {
   int published_ = 0;
 };
 
+TEST_F(RateLimits, CountNumbersThatAreEqualAsOneKey) {
+  world.apply(limited("{limit: 1, period: PT1H, key: jq(.n)}"));
+  EXPECT_EQ(call({{"n", 1}}), Error());
+  EXPECT_EQ(call({{"n", 1.0}}).code, "millrace.rateLimit");
+  EXPECT_EQ(call({{"n", "1"}}), Error()) << "a text is no number";
+}
+
+TEST_F(RateLimits, AreShownAsTheReasonOfAStartThatDebounceHasPutOff) {
+  world.apply(
+      "id: one\nrateLimit: {limit: 1, period: PT1H}\ndebounce: {period: PT1S, key: "
+      "jq(.customer)}\nstates:\n- {id: end, type: noop}\n");
+  EXPECT_EQ(call(of("c-1")), Error());
+  EXPECT_EQ(call(of("c-2")), Error());
+  world.run_for(seconds(1));
+  const Snapshot view = Snapshot::take(world.environment()).value();
+  const Json items = world.queries().queues(view, "default", 9, "", "").value()["items"];
+  ASSERT_THAT(items, SizeIs(1));
+  EXPECT_EQ(items[0]["reason"], "debounce");
+  EXPECT_EQ(items[0]["refusal"]["code"], "millrace.rateLimit");
+}
+
 TEST_F(RateLimits, RefuseACallAndSayWhenTheNextIsPermitted) {
   world.apply(limited(kTwoAnHour));
   EXPECT_EQ(call(of("c-1")), Error());
