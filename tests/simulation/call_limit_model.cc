@@ -76,9 +76,21 @@ bool Model::may_change_places(const Call& one, const Call& other) const {
     // One that has waited may have passed before the other one came.
     if (comes_one != comes_other && was_taken(comes_one ? other : one)) return true;
     const bool is_new = one.made == now_;
-    if (is_new != (other.made == now_) && was_taken(is_new ? other : one)) return true;
+    const Call& older = is_new ? other : one;
+    if (is_new != (other.made == now_) && is_permitted_from_now(older) && was_taken(older)) {
+      return true;
+    }
   }
   return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
+}
+
+/// Whether the throttle may permit the call since this moment, because another call has ceased to
+/// count.
+bool Model::is_permitted_from_now(const Call& call) const {
+  const auto found = passed_.find(throttle_key(call));
+  return found != passed_.end() &&
+         std::any_of(found->second.begin(), found->second.end(),
+                     [&](TimePoint passed) { return passed + call.limits.period == now_; });
 }
 
 /// Whether the call has had its turn in the engine.

@@ -186,6 +186,7 @@ class Model {
   bool goes_before(const Call& one, const Call& other) const;
   int rank_of(const Call& call) const;
   bool may_change_places(const Call& one, const Call& other) const;
+  bool is_permitted_from_now(const Call& call) const;
   bool was_taken(const Call& call) const;
   bool counts_time(const Call& call) const;
   void arm(Call& call);
