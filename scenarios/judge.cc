@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cloudevents/json_format.h"
 #include "cloudevents/nats_binding.h"
+#include "language/findings.h"
 #include "policies/duration.h"
 
 namespace millrace {
@@ -43,6 +45,21 @@ Json compensations_left(const Json& instance) {
 
 void Judge::differs(const Placed& place, std::string message) {
   mismatches_.push_back({place.value.at, place.path, std::move(message)});
+}
+
+void Judge::explain_unanswered(const Scenario& scenario) {
+  if (mismatches_.empty()) return;
+  std::set<std::string_view> unanswered;
+  for (const Task& task : functions_.tasks()) {
+    if (!scenario.functions.contains(task.function)) unanswered.insert(task.function);
+  }
+  std::vector<std::string> lines;
+  for (const std::string_view function : unanswered) {
+    lines.push_back(
+        fmt::format("the function {} has no entry in `functions`, so its tasks are not answered",
+                    in_quotes(function)));
+  }
+  story_.insert(story_.begin(), lines.begin(), lines.end());
 }
 
 std::vector<Mismatch> Judge::mismatches() const {

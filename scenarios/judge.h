@@ -25,9 +25,14 @@ class Judge {
   /// Adds another mismatch at that place of the file.
   void differs(const Placed& place, std::string message);
 
+  /// If an expectation has failed: says before the histories which functions had tasks that no
+  /// entry of the scenario's `functions` answers.
+  void explain_unanswered(const Scenario& scenario);
+
   /// All mismatches, in the order of the file.
   std::vector<Mismatch> mismatches() const;
-  /// The histories of the instances that have a mismatch, as lines of text.
+  /// The histories of the instances that have a mismatch, as lines of text, and what
+  /// explain_unanswered() has added.
   const std::vector<std::string>& story() const { return story_; }
 
  private:

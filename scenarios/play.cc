@@ -229,6 +229,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   const TimePoint begin = clock.now();
   Judge judge(*stage, broker, functions, begin);
   const Status played = Play(scenario, *stage, clock, broker, judge, limits.jumps).run(workflows);
+  judge.explain_unanswered(scenario);
   outcome.mismatches = judge.mismatches();
   outcome.story = judge.story();
   if (played) return {};

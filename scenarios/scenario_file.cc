@@ -7,6 +7,7 @@
 
 #include "cloudevents/json_format.h"
 #include "language/fields.h"
+#include "scenarios/external_functions.h"
 #include "scenarios/scenario_grammar.h"
 #include "states/state.h"
 #include "states/workflow.h"
@@ -43,6 +44,7 @@ class Reader {
                                     in_quotes(opened->workflow->id)));
       }
       all_known_ = all_known_ && opened->workflow != nullptr;
+      functions_.add(opened->text);
       file_.workflows.push_back(*std::move(opened));
     };
     if (!fields.has("workflows")) {
@@ -83,6 +85,7 @@ class Reader {
       if (is_key(member, path)) one.variables.emplace(member.key, to_json(member.value));
     });
     fields.each("functions", [&](const Member& member, const std::string& path) {
+      check_function(member, path);
       one.functions.emplace(member.key, performances(member.value, path));
     });
     fields.object("start", [&](Fields& start) {
@@ -108,6 +111,22 @@ class Reader {
                       "nothing happens in this scenario; write \"start\" or \"given\"");
     }
     return one;
+  }
+
+  /// Reports a function that no workflow of the file has, or that is a subflow.
+  void check_function(const Member& member, const std::string& path) {
+    if (!all_known_ || functions_.has(member.key)) return;
+    if (functions_.has_subflow(member.key)) {
+      return findings_.error(
+          "scenario.unknown_function", path, member.at,
+          fmt::format("the function {} is a subflow, so its workflow runs; "
+                      "write the workflow under \"workflows\", and here what the "
+                      "functions of that workflow do",
+                      in_quotes(member.key)));
+    }
+    findings_.error("scenario.unknown_function", path, member.at,
+                    fmt::format("there is no function {}; {}{}", in_quotes(member.key),
+                                functions_.list(), did_you_mean(member.key, functions_.ids())));
   }
 
   /// Whether a member is named by the key of a variable; reports another name.
@@ -326,7 +345,8 @@ class Reader {
     if (known == nullptr) return;
     std::vector<std::string_view> ids;
     for (const auto& state : known->states) ids.push_back(state->common().id);
-    check_known(id, ids, "state", fields.path("state"), fields.at("state"));
+    check_known(id, ids, {"state", "scenario.unknown_state"}, fields.path("state"),
+                fields.at("state"));
   }
 
   /// Reports ids of states that the workflow does not have: it can never enter them, so they are
@@ -340,7 +360,7 @@ class Reader {
       } else if (known != nullptr) {
         std::vector<std::string_view> ids;
         for (const auto& state : known->states) ids.push_back(state->common().id);
-        check_known(item.text, ids, "state", path, item.at);
+        check_known(item.text, ids, {"state", "scenario.unknown_state"}, path, item.at);
       }
     });
   }
@@ -361,16 +381,23 @@ class Reader {
     if (!named) return by_default.empty() ? file_.workflows.front().workflow->id : by_default;
     std::vector<std::string_view> ids;
     for (const ApplyWorkflow& one : file_.workflows) ids.push_back(one.workflow->id);
-    check_known(*named, ids, "workflow", fields.path("workflow"), fields.at("workflow"));
+    check_known(*named, ids, {"workflow", "scenario.unknown_workflow"}, fields.path("workflow"),
+                fields.at("workflow"));
     return *named;
   }
 
+  /// A noun for what has a name, and the code of the error if there is nothing of a name.
+  struct Noun {
+    std::string_view what;
+    const char* unknown;
+  };
+
   void check_known(std::string_view name, const std::vector<std::string_view>& known,
-                   std::string_view what, const std::string& path, Position at) {
+                   const Noun& noun, const std::string& path, Position at) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     findings_.error(
-        fmt::format("scenario.unknown_{}", what), path, at,
-        fmt::format("there is no {} {}{}", what, in_quotes(name), did_you_mean(name, known)));
+        noun.unknown, path, at,
+        fmt::format("there is no {} {}{}", noun.what, in_quotes(name), did_you_mean(name, known)));
   }
 
   const Workflow* find_workflow(std::string_view id) const {
@@ -394,7 +421,8 @@ class Reader {
   const OpenWorkflow& open_;
   Findings& findings_;
   ScenarioFile file_;
-  bool all_known_ = true;  ///< every workflow was loaded without errors
+  bool all_known_ = true;        ///< every workflow was loaded without errors
+  ExternalFunctions functions_;  ///< of all workflows
   std::set<std::string> names_;
 };
 

@@ -100,6 +100,41 @@ states:
   }
 }
 
+/// A workflow that fails, and has then to undo the booking of a hotel.
+constexpr const char* kTrip = R"(
+id: order
+functions:
+- {id: book-hotel, type: service, service: hotels}
+- {id: cancel-hotel, type: service, service: hotels}
+compensate: true
+states:
+- id: book
+  type: action
+  action: {function: book-hotel}
+  compensate: {function: cancel-hotel}
+  transition: fail
+- {id: fail, type: error, error: no.flight, message: there is no flight}
+)";
+
+TEST(Play, NamesTheFunctionsWhoseTasksNoEntryAnswersIfAnExpectationFails) {
+  const auto trip = [](const char* functions, const char* status) {
+    return outcome_of(kTrip, fmt::format("functions: {}\nstart: {{}}\nexpect: {{status: {}}}",
+                                         functions, status));
+  };
+  const PlayOutcome outcome = trip("{book-hotel: {}}", "failed");
+  EXPECT_EQ(mismatches(outcome),
+            "3:22 scenarios[0].expect.status: expected \"failed\", got \"running\"\n");
+  ASSERT_FALSE(outcome.story.empty());
+  EXPECT_EQ(outcome.story.front(),
+            "the function \"cancel-hotel\" has no entry in `functions`, so its tasks are not "
+            "answered");
+  EXPECT_EQ(trip("{book-hotel: {}, cancel-hotel: {}}", "complete").story.front(),
+            "what happened to order:");
+  EXPECT_EQ(trip("{book-hotel: {}, cancel-hotel: {never: begins}}", "failed").story.front(),
+            "what happened to order:")
+      << "the scenario says that the task is not answered";
+}
+
 TEST(Play, MakesVariablesOfTheFilesThatAFunctionWrites) {
   const auto workflow = [](const char* function) {
     return fmt::format(R"(

@@ -11,10 +11,16 @@ namespace {
 
 const Texts kWorkflows = {
     {"order.yaml",
-     "id: order\nstates:\n  - {id: wait, type: noop, transition: ship}\n"
+     "id: order\nfunctions: [{id: f, type: service, service: f}]\nstates:\n  - {id: wait, type: "
+     "noop, transition: ship}\n"
      "  - {id: ship, type: noop}\n"},
     {"bill.yaml", "id: bill\nstates:\n  - {id: pay, type: noop}\n"},
     {"broken.yaml", "id: broken\n"},
+    {"trip.yaml",
+     "id: trip\nfunctions:\n  - {id: book-hotel, type: service, service: hotels}\n"
+     "  - {id: cancel-hotel, type: service, service: hotels}\n"
+     "  - {id: bill, type: subflow, workflow: bill}\n"
+     "states:\n  - {id: book, type: action, action: {function: book-hotel}}\n"},
 };
 
 /// `line:column path code` of each finding.
@@ -106,6 +112,36 @@ TEST(ScenarioFile, ReportsEveryMistakeInTheFileAtItsPosition) {
                         "  - {nam: a, start: {}, expect: {status: complete}}\n"),
             "1:1 scenario definition.unknown_key\n3:5 scenarios[0].name definition.missing\n"
             "3:6 scenarios[0].nam definition.unknown_key\n");
+}
+
+/// The messages about a scenario of `trip.yaml` with those `functions`.
+std::string complaints_about(const std::string& workflows, const std::string& functions) {
+  Findings findings;
+  read_scenarios(fmt::format("workflows: {}\nscenarios:\n  - name: x\n    functions: {}\n"
+                             "    start: {{}}\n    expect: {{status: complete}}\n",
+                             workflows, functions),
+                 kWorkflows, findings);
+  return render_text(findings, "f");
+}
+
+TEST(ScenarioFile, ReportsFunctionsThatNoWorkflowHas) {
+  EXPECT_EQ(complaints_about("[trip.yaml]", "{book-hotel: {}, cancel-hotel: [{}, {}]}"), "");
+  EXPECT_EQ(complaints_about("[order.yaml, trip.yaml]", "{book-hotel: {}}"), "");
+  EXPECT_EQ(complaints_about("[trip.yaml]", "{book-hotel: {}, cancel-hotl: {}}"),
+            "f:4:33: error: scenarios[0].functions.cancel-hotl: there is no function "
+            "\"cancel-hotl\"; the functions are \"book-hotel\", \"cancel-hotel\"; did you mean "
+            "\"cancel-hotel\"? [scenario.unknown_function]\n");
+  EXPECT_EQ(
+      complaints_about("[bill.yaml]", "{pay: {}}"),
+      "f:4:17: error: scenarios[0].functions.pay: there is no function \"pay\"; no workflow of "
+      "this file has a function that is no subflow [scenario.unknown_function]\n");
+  EXPECT_EQ(
+      complaints_about("[trip.yaml]", "{bill: {}}"),
+      "f:4:17: error: scenarios[0].functions.bill: the function \"bill\" is a subflow, so its "
+      "workflow runs; write the workflow under \"workflows\", and here what the functions of "
+      "that workflow do [scenario.unknown_function]\n");
+  EXPECT_EQ(complaints_about("[trip.yaml, broken.yaml]", "{pay: {}}"), "")
+      << "the functions of the broken workflow are not known";
 }
 
 TEST(ScenarioFile, ReportsEveryMistakeInAScenarioAtItsPosition) {
