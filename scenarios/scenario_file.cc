@@ -306,7 +306,8 @@ class Reader {
   }
 
   /// The statuses that an instance can have at the end of a scenario, when nothing is due any more:
-  /// it has ended or waits for an event.
+  /// it has ended, waits for something that does not come, or for the end of a compensation
+  /// (running), or an operator has paused it.
   static bool read_status(Fields& fields) {
     using Status = InstanceStatus;
     return fields
@@ -315,6 +316,8 @@ class Reader {
                                    {"cancelled", Status::kCancelled},
                                    {"timedout", Status::kTimedOut},
                                    {"waiting", Status::kWaiting},
+                                   {"running", Status::kRunning},
+                                   {"paused", Status::kPaused},
                                    {"pending", Status::kPending}})
         .has_value();
   }

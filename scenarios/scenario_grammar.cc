@@ -20,7 +20,11 @@ constexpr Word kStatuses[] = {
     {"failed", "The instance has ended with an error."},
     {"cancelled", "The instance was cancelled."},
     {"timedout", "A timeout has ended the instance."},
-    {"waiting", "The instance still waits for an event when no timer is due any more."},
+    {"waiting",
+     "The instance still waits for an event or for the result of a call when no timer is due any "
+     "more."},
+    {"running", "Likewise for the result of a compensation."},
+    {"paused", "An operator has paused the instance."},
     {"pending", "The start waits for a slot or the throttle of its workflow."},
 };
 constexpr Word kLimits[] = {

@@ -320,11 +320,7 @@ class ScenarioMaker {
     const auto add = [&expected](const char* key, const Json& value) {
       expected += to_yaml(Json{{key, value}});
     };
-    if (instance.status == InstanceStatus::kPaused) {
-      notes_.emplace_back("It is paused, which is not a status that a scenario can expect.");
-    } else {
-      add("status", to_string(instance.status));
-    }
+    add("status", to_string(instance.status));
     Json states = Json::array();
     for (const HistoryRecord& record : history()) {
       if (record.kind == HistoryKind::kEntered) states.push_back(record.state);

@@ -135,6 +135,15 @@ TEST(Play, NamesTheFunctionsWhoseTasksNoEntryAnswersIfAnExpectationFails) {
       << "the scenario says that the task is not answered";
 }
 
+TEST(Play, ExpectsAnInstanceThatWaitsForACompensationOrIsPaused) {
+  const char* const lines = "functions: {book-hotel: {}}\nstart: {}\nexpect: {status: running}";
+  EXPECT_EQ(mismatches(outcome_of(kTrip, lines)), "");
+  EXPECT_EQ(mismatches(outcome_of(kTrip,
+                                  "start: {}\ngiven: [{at: 1h, pause: true}]\n"
+                                  "expect: {status: paused}")),
+            "");
+}
+
 TEST(Play, MakesVariablesOfTheFilesThatAFunctionWrites) {
   const auto workflow = [](const char* function) {
     return fmt::format(R"(

@@ -301,7 +301,7 @@ TEST_F(InstanceScenariosTest, PlayTheCommandsOfAnOperator) {
   const std::string id = world.start_order({{"customer", "c-1"}});
   world.run_for(seconds(2));
   command(PauseInstance{"default", id_of(id)});
-  EXPECT_THAT(passing(id), HasSubstr("# It is paused,"));
+  EXPECT_THAT(passing(id), HasSubstr("status: paused"));
   world.run_for(seconds(2));
   command(ResumeInstance{"default", id_of(id)});
   world.run_for(seconds(1));
