@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/big_integer.h"
 #include "expressions/fast_lane_node.h"
@@ -135,6 +136,23 @@ void gather(const Node& node, const std::optional<KeyPath>& input, std::vector<K
   for (const Node& child : node.children) gather(child, input, found);
 }
 
+/// The keys of the object that the node makes.
+std::optional<std::set<std::string>> object_keys(const Node& node) {
+  if (node.kind == Kind::kObject) return std::set<std::string>(node.keys.begin(), node.keys.end());
+  if (node.kind == Kind::kPipe) {
+    return object_keys(node.children[is_identity(node.children[1]) ? 0 : 1]);
+  }
+  if (node.kind == Kind::kPath && node.steps.empty() && !node.children.empty()) {
+    return object_keys(node.children[0]);
+  }
+  if (node.kind != Kind::kAdd) return std::nullopt;
+  auto keys = object_keys(node.children[0]);
+  auto more = object_keys(node.children[1]);
+  if (!keys || !more) return std::nullopt;
+  keys->merge(*more);
+  return keys;
+}
+
 }  // namespace
 
 ProgramFacts facts_of(std::string_view program) {
@@ -172,6 +190,19 @@ std::vector<std::vector<std::string>> key_paths_of(std::string_view program) {
   std::vector<KeyPath> found;
   if (const auto parsed = fast::parse(program)) gather(parsed->root, KeyPath(), found);
   return found;
+}
+
+bool is_path_to_member(std::string_view program) {
+  const auto parsed = fast::parse(program);
+  if (!parsed) return false;
+  bool is_whole = true;
+  const auto path = key_path(parsed->root, KeyPath(), is_whole);
+  return path && !path->empty();
+}
+
+std::optional<std::set<std::string>> object_keys_of(std::string_view program) {
+  const auto parsed = fast::parse(program);
+  return parsed ? object_keys(parsed->root) : std::nullopt;
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +32,13 @@ ProgramFacts facts_of(const Template& value);
 /// The paths of keys that the jq program reads from the input, each up to its first index: for
 /// `.a["b"] | .c` they are `a`, `b` and `a`, `b`, `c`.
 std::vector<std::vector<std::string>> key_paths_of(std::string_view program);
+
+/// Whether the jq program is a path to a member or an item of the input, such as `.a[0].b`, so that
+/// it yields null if that is missing.
+bool is_path_to_member(std::string_view program);
+
+/// The keys of the object that the jq program makes: for `{a: .b} + {c}` they are `a` and `c`.
+/// nullopt: they depend on the input, or the result is no object.
+std::optional<std::set<std::string>> object_keys_of(std::string_view program);
 
 }  // namespace millrace

@@ -96,7 +96,10 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Write a pattern without references and lookarounds."},
     {"lint.bare_jq", 0, "A text without `jq(…)` is taken as a jq program.",
      "Write `jq(…)` around it."},
-    {"lint.call_key", 0, "The key of a limit of calls is the same for all calls.",
+    {"lint.call_key", 0,
+     "The key of a limit of calls is the same for all calls, or their priority reads nothing of "
+     "the "
+     "input.",
      "Write a path of the input, or remove the key."},
     {"lint.call_never", 0, "A call is never made, is always refused, or never gets a result.",
      "Write what the message names, or remove the call."},
@@ -156,6 +159,11 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Correct the start as the message says."},
     {"lint.on_failure", 0, "`on_failure` does not run after other failures than a timeout.",
      "Write a `catch` for them."},
+    {"lint.priority_missing", 0,
+     "A priority is null if a member of the input is missing, and then the start is refused, or "
+     "the "
+     "call fails.",
+     "Write an alternative, such as `jq(.rank // 0)`."},
     {"lint.retry_hidden", 0, "A timeout expires before a retry or another timeout.",
      "Correct the lengths of time."},
     {"lint.retry_never", 0, "A key of a retry policy has no effect.",

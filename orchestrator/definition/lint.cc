@@ -16,6 +16,7 @@
 #include "language/policy_fields.h"
 #include "language/walk.h"
 #include "orchestrator/definition/call_limits.h"
+#include "orchestrator/definition/lint_call_keys.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/lint_compensations.h"
 #include "orchestrator/definition/lint_errors.h"
@@ -153,6 +154,7 @@ class Linter {
     lint_idle(document_, context_.loads, findings_);
     lint_compensations(document_, context_.loads, findings_);
     lint_starts(document_, findings_);
+    lint_call_keys(document_, findings_);
   }
 
  private:

@@ -155,6 +155,87 @@ TEST(LintFlow, PointsOutABarePriorityThatTheDataOfAnEventDoesNotHave) {
               ElementsAre("warning priority"));
 }
 
+/// The messages of the findings with that code.
+std::vector<std::string> messages_of(std::string_view code, const std::string& text) {
+  std::vector<std::string> found = warnings_of(text);
+  std::erase_if(found,
+                [&](const std::string& one) { return !one.ends_with(fmt::format("[{}]", code)); });
+  return found;
+}
+
+/// What the finding proposes for a key, or with `is_priority` for the priority, of starts by an
+/// event of that type.
+std::string correction_of_start(const char* type, const std::string& value,
+                                bool is_priority = false) {
+  const std::string limit = is_priority
+                                ? fmt::format("priority: {}\nconcurrency: {{limit: 1}}", value)
+                                : fmt::format("concurrency: {{limit: 1, key: {}}}", value);
+  const std::vector<std::string> found = messages_of(
+      "lint.start_key",
+      with_keys(fmt::format("start: {{type: event, event: {{type: {}}}}}\n{}", type, limit)));
+  if (found.size() != 1) return fmt::format("{} findings", found.size());
+  const size_t at = found[0].find("; write ") + 8;
+  return found[0].substr(at, found[0].rfind(" [") - at);
+}
+
+TEST(LintFlow, ProposesAWholeValueForAKeyThatTheDataDoesNotHave) {
+  const char* const dotted = "order.placed2";
+  EXPECT_EQ(correction_of_start(dotted, "jq(.customer)"), "'jq(.[\"order.placed2\"].customer)'");
+  EXPECT_EQ(correction_of_start(dotted, "jq(.event.customer)"),
+            "'jq(.[\"order.placed2\"].customer)'");
+  EXPECT_EQ(correction_of_start(dotted, "jq(.customer.id)"),
+            "'jq(.[\"order.placed2\"].customer.id)'");
+  EXPECT_EQ(correction_of_start(dotted, "'jq(.customer // \"none\")'"),
+            "'jq(.[\"order.placed2\"].customer // \"none\")'");
+  EXPECT_EQ(correction_of_start(dotted, "'jq(.[\"a-b\"].c)'"),
+            "'jq(.[\"order.placed2\"][\"a-b\"].c)'");
+  EXPECT_EQ(correction_of_start("placed", "jq(.customer)"), "jq(.placed.customer)");
+  EXPECT_EQ(correction_of_start("placed", "'c-jq(.customer)'"), "jq(.placed.customer)");
+  EXPECT_EQ(correction_of_start("placed", "'jq([.customer, .region])'"), "jq(.placed.customer)");
+  EXPECT_EQ(correction_of_start("placed", "jq(.rank)", true), "jq(.placed.rank // 0)");
+  EXPECT_EQ(correction_of_start(dotted, "jq(.rank // 5)", true),
+            "'jq(.[\"order.placed2\"].rank // 5)'");
+}
+
+TEST(LintFlow, SaysThatAStartWithoutAPriorityIsRefused) {
+  const std::string start =
+      "start: {type: event, event: {type: placed}}\nconcurrency: {limit: 1}\n";
+  EXPECT_THAT(
+      messages_of("lint.start_key", with_keys(start + "priority: jq(.rank)")),
+      ElementsAre("warning priority: the data of a start by an event has no member \"rank\", "
+                  "so each of them is refused with millrace.concurrency.priority; write "
+                  "jq(.placed.rank // 0) [lint.start_key]"));
+  EXPECT_THAT(
+      messages_of("lint.start_key", with_keys(start + "priority: jq(.rank // 0)")),
+      ElementsAre("warning priority: the data of a start by an event has no member \"rank\", "
+                  "so the value is the same for all of them; write jq(.placed.rank // 0) "
+                  "[lint.start_key]"));
+}
+
+TEST(LintFlow, PointsOutAPriorityThatIsNullIfAMemberIsMissing) {
+  const auto found = [](const std::string& keys) {
+    return messages_of("lint.priority_missing", with_keys(keys));
+  };
+  const std::string limit = "concurrency: {limit: 1}\npriority: ";
+  EXPECT_THAT(
+      found(limit + "jq(.rank)"),
+      ElementsAre("warning priority: if the member is missing, the priority is null, and the "
+                  "start is refused with millrace.concurrency.priority; write jq(.rank // 0) "
+                  "[lint.priority_missing]"));
+  for (const char* const priority :
+       {".rank", "'jq(.[\"a\"].rank)'", "'jq(.a[0])'", "jq(.a | .b)"}) {
+    EXPECT_EQ(found(limit + priority).size(), 1U) << priority;
+  }
+  for (const char* const priority :
+       {"jq(.rank // 0)", ".", "5", "'jq(.a | length)'", "'jq(.a + 1)'"}) {
+    EXPECT_THAT(found(limit + priority), IsEmpty()) << priority;
+  }
+  EXPECT_THAT(found("priority: jq(.rank)"), IsEmpty()) << "no start waits";
+  EXPECT_THAT(found("start: {type: event, event: {type: a}}\n" + limit + "jq(.rank)"), IsEmpty())
+      << "lint.start_key reports it";
+  EXPECT_EQ(found("start: {type: event, event: {type: a}}\n" + limit + "jq(.a.rank)").size(), 1U);
+}
+
 TEST(LintFlow, PointsOutACallOfItselfThatNeedsTheSlotOfItsCaller) {
   const auto places = [](const std::string& limits, const std::string& input,
                          const std::string& more = "") {
@@ -195,6 +276,92 @@ TEST(LintCallFlow, PointsOutAKeyOfAThrottleThatReadsNothingOfTheInput) {
               ElementsAre("warning functions[0].throttle.key"));
   EXPECT_THAT(places(with_call("", throttle(", key: jq(5)"))),
               ElementsAre("warning states[0].action.throttle.key"));
+}
+
+TEST(LintCallFlow, PointsOutAKeyThatTheInputOfACallDoesNotHave) {
+  const auto found = [](const std::string& key, const std::string& input) {
+    return messages_of("lint.call_key",
+                       with_call(fmt::format(", concurrency: {{limit: 1, key: {}}}", key),
+                                 fmt::format(", input: {}", input)));
+  };
+  EXPECT_THAT(
+      found("jq(.customer)", "'jq({order: .x})'"),
+      ElementsAre("warning functions[0].concurrency.key: the input of states[0].action has no "
+                  "member \"customer\", so the key is the same for all of these calls; add "
+                  "\"customer\" to the `input`, which has \"order\", or read another member "
+                  "[lint.call_key]"));
+  EXPECT_THAT(
+      found("'jq([.cust])'", "{order: jq(.x), customer: jq(.y)}"),
+      ElementsAre("warning functions[0].concurrency.key: the input of states[0].action has no "
+                  "member \"cust\", so the key is the same for all of these calls; did you "
+                  "mean \"customer\"? [lint.call_key]"));
+  EXPECT_THAT(
+      found("jq(.custmer.id)", "{order: jq(.x), customer: jq(.y)}"),
+      ElementsAre("warning functions[0].concurrency.key: the input of states[0].action has no "
+                  "member \"custmer\", so the key is the same for all of these calls; did "
+                  "you mean jq(.customer.id)? [lint.call_key]"));
+  for (const char* const input : {"'jq({a} + {b: 1})'", "'jq(.x | {a})'", "{}"}) {
+    EXPECT_EQ(found("jq(.customer)", input).size(), 1U) << input;
+  }
+  for (const char* const input : {"jq(.)", "jq(.x)", "'jq({a} + .x)'", "'jq({customer})'", "5",
+                                  "'jq(.x | map(.a))'", "{customer: 1}", "'a jq(.x)'"}) {
+    EXPECT_THAT(found("jq(.customer)", input), IsEmpty()) << input;
+  }
+  EXPECT_THAT(found("'jq({order, customer})'", "{order: 1}"), IsEmpty()) << "a part depends on it";
+}
+
+TEST(LintCallFlow, ComparesAKeyWithTheInputOfEachCallThatHasIt) {
+  EXPECT_THAT(
+      places_of("lint.call_key", R"(
+id: a
+functions:
+- {id: f, type: service, service: s, throttle: {limit: 1, period: 1m, key: jq(.customer)}}
+states:
+- id: a
+  type: parallel
+  actions:
+  - {function: f, input: {order: 1}}
+  - {function: f, input: {order: 1}, throttle: {limit: 1, period: 1m, key: jq(.order)}}
+  - {function: f, input: {order: 1}, throttle: {limit: 1, period: 1m, key: jq(.costs)}}
+  - {function: f, input: {order: 1}, concurrency: {limit: 1, key: jq(.costs)}}
+  compensate: {function: f, input: {order: 1}}
+)",
+                {}),
+      ElementsAre("warning functions[0].throttle.key", "warning functions[0].throttle.key",
+                  "warning functions[0].throttle.key", "warning states[0].actions[2].throttle.key",
+                  "warning states[0].actions[3].concurrency.key"));
+}
+
+TEST(LintCallFlow, SaysThatACallWithoutAPriorityFails) {
+  const auto found = [](const std::string& code, const std::string& priority,
+                        const std::string& input) {
+    return messages_of(
+        code, with_call(fmt::format(", concurrency: {{limit: 1}}, priority: {}", priority), input));
+  };
+  EXPECT_THAT(
+      found("lint.call_key", "jq(.rank)", ", input: {order: jq(.x)}"),
+      ElementsAre("warning functions[0].priority: the input of states[0].action has no member "
+                  "\"rank\", so each of these calls fails with millrace.concurrency.priority; "
+                  "add \"rank\" to the `input`, which has \"order\", or read another member "
+                  "[lint.call_key]"));
+  EXPECT_THAT(
+      found("lint.call_key", "jq(.rnk // 0)", ", input: {rank: jq(.x)}"),
+      ElementsAre("warning functions[0].priority: the input of states[0].action has no member "
+                  "\"rnk\", so the priority is the same for all of these calls; did you mean "
+                  "jq(.rank // 0)? [lint.call_key]"));
+  const char* const missing = "lint.priority_missing";
+  EXPECT_THAT(
+      found(missing, "jq(.rank)", ""),
+      ElementsAre("warning functions[0].priority: if the member is missing, the priority is "
+                  "null, and the call fails with millrace.concurrency.priority; write "
+                  "jq(.rank // 0) [lint.priority_missing]"));
+  EXPECT_EQ(found(missing, "jq(.rank)", ", input: {rank: jq(.x)}").size(), 1U);
+  EXPECT_THAT(found(missing, "jq(.rank)", ", input: {rank: 5}"), IsEmpty());
+  EXPECT_THAT(found(missing, "jq(.rank)", ", input: {order: 5}"), IsEmpty())
+      << "lint.call_key reports it";
+  EXPECT_THAT(found(missing, "jq(.rank)", ", priority: jq(.rank // 0)"), IsEmpty());
+  EXPECT_THAT(found(missing, "jq(.rank // 0)", ", priority: jq(.rank)"),
+              ElementsAre(testing::HasSubstr("states[0].action.priority")));
 }
 
 TEST(LintCallFlow, PointsOutAPriorityWithoutALimit) {

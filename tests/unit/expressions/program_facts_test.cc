@@ -1,5 +1,8 @@
 #include "expressions/program_facts.h"
 
+#include <set>
+#include <string>
+
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,6 +101,28 @@ TEST(ProgramFacts, ListTheKeysThatAreReadFromTheInput) {
   EXPECT_THAT(paths(".a[0] | .b"), ElementsAre("a"));
   EXPECT_THAT(paths("{a: 1} | .a.b"), IsEmpty());
   EXPECT_THAT(paths("map(.a.b)"), IsEmpty()) << "the fast lane does not support map";
+}
+
+TEST(ProgramFacts, KnowsThePathsThatYieldNullIfAMemberIsMissing) {
+  for (const char* const program : {".a", ".a.b", ".[\"a b\"].c", ".a[0]", ".a | .b", "(.a).b"}) {
+    EXPECT_TRUE(is_path_to_member(program)) << program;
+  }
+  for (const char* const program :
+       {".", ".a // 0", ".a + 1", "5", "{a}.a", ".a | length", "[.a]", "map(.a)"}) {
+    EXPECT_FALSE(is_path_to_member(program)) << program;
+  }
+}
+
+TEST(ProgramFacts, KnowsTheKeysOfAnObjectThatDependOnNoInput) {
+  using Keys = std::set<std::string>;
+  EXPECT_EQ(object_keys_of("{a: .x, b, \"c d\": 1}"), (Keys{"a", "b", "c d"}));
+  EXPECT_EQ(object_keys_of("{}"), Keys());
+  EXPECT_EQ(object_keys_of("{a} + {b}"), (Keys{"a", "b"}));
+  EXPECT_EQ(object_keys_of(".x | {a} | ."), Keys{"a"});
+  for (const char* const program : {".", ".a", "{a} + .", ". + {a}", "{(.k): 1}", "{a} | .a",
+                                    "[{a}]", "{a} // {b}", "map({a})"}) {
+    EXPECT_EQ(object_keys_of(program), std::nullopt) << program;
+  }
 }
 
 }  // namespace
