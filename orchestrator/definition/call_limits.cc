@@ -10,6 +10,7 @@
 #include "base/lazy_json.h"
 #include "expressions/template.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "policies/duration.h"
 #include "states/calling_state.h"
 #include "states/compensation.h"
 
@@ -99,6 +100,24 @@ std::string as_written(const CallLimit& limit, Kind kind) {
   return fmt::format("{}: {{limit: {}{}{}}}", name_of(kind), limit.limit, period, key);
 }
 
+/// How many other workflows findings about one limit name.
+constexpr size_t kNamedWorkflows = 5;
+
+/// By what calls with the limit `own` exceed another limit of the same key: `go by their own limit
+/// of 5`. Empty: they keep it, or the keys differ.
+std::string excess_over(const CallLimit& limit, const CallLimit& own, Kind kind) {
+  if (limit.key != own.key) return "";
+  if (kind == Kind::kThrottle) {
+    const Result<Span> period = Span::parse(limit.period);
+    const Result<Span> own_period = Span::parse(own.period);
+    if (!period || !own_period) return "";  // the loader reports it
+    if (own_period->after(TimePoint()) < period->after(TimePoint())) {
+      return fmt::format("end the count of those that are older than {}", own.period);
+    }
+  }
+  return own.limit > limit.limit ? fmt::format("go by their own limit of {}", own.limit) : "";
+}
+
 /// Compares the limits of a document with those of other workflows.
 class LimitLinter {
  public:
@@ -127,8 +146,10 @@ class LimitLinter {
     std::set<std::string> reported;
     const auto check = [&](const Node& owner, const std::string& path, const Target& target) {
       const Node* const written = value_of(owner, name_of(kind));
-      if (written == nullptr || !reported.insert(target.described).second) return;
-      report_others(kind, *written, path_of(path, name_of(kind)), target);
+      if (written == nullptr) return;
+      const std::string place = path_of(path, name_of(kind));
+      report_exceeding(kind, *written, place, target);
+      if (reported.insert(target.described).second) report_others(kind, *written, place, target);
     };
     for (size_t i = 0; i < functions.size(); ++i) {
       const auto target = target_of(functions[i]);
@@ -143,20 +164,20 @@ class LimitLinter {
  private:
   void report_others(Kind kind, const Node& written, const std::string& place,
                      const Target& target) {
-    constexpr size_t kNamed = 5;
     std::vector<std::string> others = limits_.without(kind, target.described);
     std::erase(others, id_);
     const std::string what = fmt::format("of {} have no `{}`, so they neither count nor wait",
                                          target.described, name_of(kind));
     const char* const mend = "write the same limit there, unless these calls may exceed it";
-    for (size_t i = 0; i < std::min(others.size(), kNamed); ++i) {
+    for (size_t i = 0; i < std::min(others.size(), kNamedWorkflows); ++i) {
       findings_.warning("lint.limit_not_kept", place, written.at,
                         fmt::format("{} {}", beginning_on_calls_of(others[i]), what), mend);
     }
-    if (others.size() <= kNamed) return;
-    findings_.warning("lint.limit_not_kept", place, written.at,
-                      fmt::format("calls of {} further workflows {}", others.size() - kNamed, what),
-                      mend);
+    if (others.size() <= kNamedWorkflows) return;
+    findings_.warning(
+        "lint.limit_not_kept", place, written.at,
+        fmt::format("calls of {} further workflows {}", others.size() - kNamedWorkflows, what),
+        mend);
   }
 
   /// Whether a call of the function has no limit of its own: of an action, or a compensation, which
@@ -219,6 +240,18 @@ class LimitLinter {
                         "write the same `key` in both, or none");
       return;
     }
+    if (const CallLimit* const exceeded = other(kind, target, [&](const CallLimit& one) {
+          return !excess_over(one, own, kind).empty();
+        })) {
+      findings_.warning(
+          "lint.limit_not_kept", place, written->at,
+          fmt::format("workflow {} {}, and these calls {}, so there may be more",
+                      in_quotes(exceeded->workflow), what_it_lets(*exceeded, target.described),
+                      excess_over(*exceeded, own, kind)),
+          fmt::format("write `{}`, unless these calls may go beyond it",
+                      as_written(*exceeded, kind)));
+      return;
+    }
     if (const CallLimit* const unlike =
             other(kind, target, [&](const CallLimit& one) { return one.key != own.key; })) {
       findings_.note("lint.limit_not_kept", path_of(place, "key"), value_of(*written, "key")->at,
@@ -226,17 +259,24 @@ class LimitLinter {
                                  "if this key and its key {} have equal values",
                                  in_quotes(unlike->workflow), target.described, unlike->key),
                      "write the same `key`, unless the inputs of the calls differ");
-      return;
     }
-    const CallLimit* const lower = other(kind, target, [&](const CallLimit& one) {
-      return one.period != own.period || one.limit < own.limit;
-    });
-    if (lower == nullptr) return;
-    findings_.note(
-        "lint.limit_not_kept", place, written->at,
-        fmt::format("workflow {} {}, and these calls go by their own limit",
-                    in_quotes(lower->workflow), what_it_lets(*lower, target.described)),
-        fmt::format("write `{}`, unless these calls may go beyond it", as_written(*lower, kind)));
+  }
+
+  /// Reports other workflows whose calls exceed a limit of the document.
+  void report_exceeding(Kind kind, const Node& written, const std::string& place,
+                        const Target& target) {
+    const CallLimit own = limit_of(written);
+    std::set<std::string_view> reported;
+    for (const CallLimit& one : limits_.of(kind, target.described)) {
+      if (reported.size() == kNamedWorkflows) return;
+      const std::string excess = one.workflow == id_ ? "" : excess_over(own, one, kind);
+      if (excess.empty() || !reported.insert(one.workflow).second) continue;
+      findings_.warning("lint.limit_not_kept", place, written.at,
+                        fmt::format("{} of {} {}, so there may be more than this limit permits",
+                                    beginning_on_calls_of(one.workflow), target.described, excess),
+                        fmt::format("write `{}` there, unless these calls may go beyond it",
+                                    as_written(own, kind)));
+    }
   }
 
   const Node& document_;

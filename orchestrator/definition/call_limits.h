@@ -59,12 +59,12 @@ inline constexpr std::string_view kLimitNotKept = "lint.limit_not_kept";
 
 /// Adds `lint.limit_not_kept` for the calls of the definition that a limit of another workflow does
 /// not count: a warning for calls without such a limit, and for a key where the other workflow has
-/// none or the other way round; a note for another key, and for a higher limit. Adds nothing if
-/// `beside` is null, or returns null.
+/// none or the other way round, and for a higher limit or a shorter period; a note for another key.
+/// Adds nothing if `beside` is null, or returns null.
 void lint_limits(const Node& document, const LimitsBeside& beside, Findings& findings);
 
 /// Adds `lint.limit_not_kept` for each limit of the definition that calls of other workflows do not
-/// have: the same as lint_limits() finds in these workflows.
+/// have, or exceed: the same as lint_limits() finds in these workflows.
 void lint_calls_beside(const Node& document, const LimitsBeside& beside, Findings& findings);
 
 /// How the message of such a finding of lint_calls_beside() begins.

@@ -101,13 +101,46 @@ TEST(CallLimits, CompareKeys) {
               IsEmpty());
 }
 
-TEST(CallLimits, NoteAHigherLimitOrAnotherPeriod) {
+TEST(CallLimits, PointOutCallsThatExceedTheLimitOfAnotherWorkflow) {
   EXPECT_THAT(found_beside("concurrency: {limit: 3}", ", concurrency: {limit: 5}"),
-              ElementsAre("note functions[0].concurrency"));
+              ElementsAre("warning functions[0].concurrency"));
   EXPECT_THAT(found_beside("concurrency: {limit: 3}", ", concurrency: {limit: 2}"), IsEmpty());
-  EXPECT_THAT(
-      found_beside("throttle: {limit: 3, period: PT1M}", ", throttle: {limit: 3, period: PT1H}"),
-      ElementsAre("note functions[0].throttle"));
+  const char* const in_an_hour = "throttle: {limit: 3, period: PT1H}";
+  const auto beside_an_hour = [&](const char* limit) {
+    return found_beside(in_an_hour, fmt::format(", throttle: {}", limit));
+  };
+  for (const char* const limit : {"{limit: 4, period: PT1H}", "{limit: 3, period: PT1M}",
+                                  "{limit: 1, period: 59m}", "{limit: 4, period: PT2H}"}) {
+    EXPECT_THAT(beside_an_hour(limit), ElementsAre("warning functions[0].throttle")) << limit;
+  }
+  for (const char* const limit :
+       {"{limit: 3, period: PT60M}", "{limit: 2, period: 1h}", "{limit: 3, period: PT2H}"}) {
+    EXPECT_THAT(beside_an_hour(limit), IsEmpty()) << limit;
+  }
+  EXPECT_THAT(found_beside("concurrency: {limit: 3, key: jq(.a)}",
+                           ", concurrency: {limit: 5, key: jq(.b)}"),
+              ElementsAre("note functions[0].concurrency.key"))
+      << "the calls need not count together";
+}
+
+TEST(CallLimits, SayByWhatALimitIsExceeded) {
+  const auto message = [](const std::string& settle, const std::string& pay) {
+    const auto limits = std::make_shared<CallLimits>();
+    limits->add(*load_workflow(calling("settle", kBank, ", " + settle), nullptr).workflow);
+    Findings findings;
+    lint_limits(
+        parse_document(calling("pay", kBank, ", " + pay), findings).value(), [&] { return limits; },
+        findings);
+    return findings.sorted().empty() ? std::string() : findings.sorted().front().message;
+  };
+  EXPECT_EQ(message("concurrency: {limit: 3}", "concurrency: {limit: 5}"),
+            "workflow \"settle\" lets 3 calls of the service \"bank\" run at once, and these calls "
+            "go by their own limit of 5, so there may be more; write `concurrency: {limit: 3}`, "
+            "unless these calls may go beyond it");
+  EXPECT_EQ(message("throttle: {limit: 3, period: PT1H}", "throttle: {limit: 1, period: PT1M}"),
+            "workflow \"settle\" lets 3 calls of the service \"bank\" be handed out in PT1H, and "
+            "these calls end the count of those that are older than PT1M, so there may be more; "
+            "write `throttle: {limit: 3, period: PT1H}`, unless these calls may go beyond it");
 }
 
 TEST(CallLimits, AreThoseOfOneTarget) {
@@ -178,6 +211,18 @@ TEST(CallLimits, PointOutCallsOfOtherWorkflowsWithoutTheLimit) {
   EXPECT_EQ(found.back(),
             "calls of 3 further workflows of the service \"bank\" have no "
             "`concurrency`");
+}
+
+TEST(CallLimits, PointOutCallsOfOtherWorkflowsThatExceedTheLimit) {
+  const auto exceeding = [](const std::string& limit) {
+    return calling("pay", kBank, ", concurrency: " + limit);
+  };
+  EXPECT_THAT(found_in_others(
+                  {exceeding("{limit: 4}"), calling("settle", kBank, ", concurrency: {limit: 9}")}),
+              ElementsAre("calls of workflow \"pay\" of the service \"bank\" go by their own limit "
+                          "of 4"));
+  EXPECT_THAT(found_in_others({exceeding("{limit: 3}")}), IsEmpty());
+  EXPECT_THAT(found_in_others({exceeding("{limit: 4, key: jq(.a)}")}), IsEmpty());
 }
 
 TEST(CallLimits, AreNotAskedForWithoutCallsOfServices) {

@@ -114,7 +114,9 @@ TEST_F(TypeWarningsTest, LetLintKnowWhichLimitsTheCallsOfTheNamespaceHave) {
   const auto unkept = [&](const std::string& text, const std::string& ns = "default") {
     std::vector<std::string> found;
     for (const Finding& one : service->load_definition(text, ns).findings.sorted()) {
-      if (one.code == "lint.limit_not_kept") found.push_back(one.path);
+      if (one.code == "lint.limit_not_kept" && one.severity == Severity::kWarning) {
+        found.push_back(one.path);
+      }
     }
     return found;
   };
@@ -123,6 +125,11 @@ TEST_F(TypeWarningsTest, LetLintKnowWhichLimitsTheCallsOfTheNamespaceHave) {
   world.apply(calling("settle", slots));
   EXPECT_THAT(unkept(calling("pay", "")), ElementsAre("functions[0].service"));
   EXPECT_THAT(unkept(calling("pay", slots)), IsEmpty());
+  const char* const higher = ", concurrency: {limit: 3}";
+  const char* const lower = ", concurrency: {limit: 1}";
+  EXPECT_THAT(unkept(calling("pay", higher)), ElementsAre("functions[0].concurrency"));
+  EXPECT_THAT(unkept(calling("pay", lower)), ElementsAre("functions[0].concurrency"))
+      << "the calls of the other workflow exceed it";
   EXPECT_THAT(unkept(calling("settle", "")), IsEmpty()) << "the earlier revision does not count";
   EXPECT_THAT(unkept(calling("pay", ""), "other"), IsEmpty()) << "another namespace";
   world.apply(calling("pay", ""));
