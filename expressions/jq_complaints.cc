@@ -15,6 +15,13 @@
 namespace millrace {
 namespace {
 
+/// Whether the function is near enough to a name of a few letters, of which most names are near to
+/// another: `high` is no misspelt `sinh`.
+bool is_near(std::string_view name, std::string_view function) {
+  constexpr size_t kFewLetters = 4;
+  return name.size() > kFewLetters || name_distance(name, function).value_or(2) <= 1;
+}
+
 constexpr std::string_view kBlanks = " \t\r\n";
 
 /// Words of jq after which a value must follow.
@@ -404,7 +411,7 @@ class Explainer {
     for (const std::string_view one : functions_) {
       if (!one.starts_with('_')) names.push_back(one.substr(0, one.find('/')));
     }
-    if (const auto meant = nearest_name(name, names)) {
+    if (const auto meant = nearest_name(name, names); meant && is_near(name, *meant)) {
       return fmt::format("; did you mean `{}`?", *meant);
     }
     return fmt::format("; write `.{}` for a key, or \"{}\" for a text", name, name);

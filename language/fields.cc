@@ -19,6 +19,15 @@ constexpr std::string_view kWantDuration = "write a duration such as \"PT1H\"";
 constexpr std::string_view kWantMapping = "write a mapping (\"key: value\" lines)";
 constexpr std::string_view kWantList = "write a list (\"- item\" lines)";
 
+/// How to write a key whose kind says what a value looks like: `period: PT1M`. Empty: another kind.
+std::string example_of(const KeyRule& key) {
+  if (key.kind == Rule::kDuration) return fmt::format("{}: PT1M", key.name);
+  if (key.kind != Rule::kInteger || key.list) return "";
+  constexpr int64_t kExample = 10;
+  const int64_t least = std::max(kExample, key.min.value_or(kExample));
+  return fmt::format("{}: {}", key.name, std::min(least, key.max.value_or(least)));
+}
+
 /// The instruction for a value that must be a string. A number or boolean in its place is usually a
 /// string whose quotes are missing.
 std::string want_text(const Node& node) {
@@ -80,10 +89,15 @@ void Fields::report_missing() {
       if (!key.required || key.inlined || find(key.name) != nullptr) continue;
       const bool has_alternative = !key.alternative.empty();
       if (has_alternative && find(key.alternative) != nullptr) continue;
-      findings_.error("definition.missing", path(key.name), at_,
-                      has_alternative ? fmt::format("{} is missing; write it, or {}",
-                                                    in_quotes(key.name), in_quotes(key.alternative))
-                                      : fmt::format("{} is missing", in_quotes(key.name)));
+      const std::string example = example_of(key);
+      std::string message = fmt::format("{} is missing", in_quotes(key.name));
+      if (has_alternative) {
+        message += fmt::format("; write {}, or {}", example.empty() ? "it" : example,
+                               in_quotes(key.alternative));
+      } else if (!example.empty()) {
+        message += "; write for example " + example;
+      }
+      findings_.error("definition.missing", path(key.name), at_, std::move(message));
     }
   }
 }

@@ -90,7 +90,7 @@ class Parser {
 
   bool number(Number& out) {
     if (peek() == '-') return refuse("duration.negative", "it must not be negative");
-    if (!is_digit(peek())) return malformed("expected a number here");
+    if (!is_digit(peek())) return malformed("expected a number here, as in 10s or PT10S");
     out.at = at_;
     for (; is_digit(peek()); ++at_) {
       // The number is capped just above kLongest, which is too long even in milliseconds: so a

@@ -20,10 +20,11 @@ std::optional<Template> StateFields::commit_query(std::string_view key, std::str
   if (!is_slow && !value->names_instance()) return value;
   fields_.report(
       key, "definition.query",
-      fmt::format("`{}` is evaluated while the {} is committed: write a path of the input, such as "
-                  "jq(.customerId), with nothing else than literals, `//`, `+`, `-` and "
-                  "comparisons, and without `$instance`",
-                  key, of));
+      fmt::format("`{}` is evaluated while the {} is committed: write {}, with nothing else than "
+                  "literals, `//`, `+`, `-` and comparisons, and without `$instance`",
+                  key, of,
+                  key == "priority" ? "an integer, or a path of the input, such as jq(.rank // 0)"
+                                    : "a path of the input, such as jq(.customerId)"));
   return std::nullopt;
 }
 

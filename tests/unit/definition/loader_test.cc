@@ -299,6 +299,7 @@ TEST(Loader, ReportsExactlyTheListedCodesForTheBadDefinitionsOfTheCorpus) {
                        "definition.not_here",
                        "definition.not_jq",
                        "definition.number",
+                       "definition.query",
                        "definition.state_type",
                        "definition.syntax",
                        "definition.tag",
@@ -379,8 +380,7 @@ TEST(Loader, SuggestsSimilarFunctionsForALimitedNumberOfWrongCalls) {
   const std::vector<std::string> findings = findings_in(text);
   ASSERT_EQ(findings.size(), Findings::kMost);
   EXPECT_THAT(findings.front(), testing::EndsWith("did you mean \"function-0\"?"));
-  EXPECT_THAT(findings.back(),
-              testing::EndsWith("there is no function \"functio-999\" among `functions`"));
+  EXPECT_THAT(findings.back(), testing::EndsWith("no function \"functio-999\" among `functions`"));
 }
 
 /// A program check that records the programs of each call.

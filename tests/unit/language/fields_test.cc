@@ -301,7 +301,8 @@ TEST(Fields, AcceptOnlyTheKeysOfTheGivenType) {
   EXPECT_THAT(reading("{type: wait, timeout: PT1H}", read, kShape), IsEmpty());
   EXPECT_THAT(reading("{type: sleep, duration: PT1H}", read, kShape), IsEmpty());
   EXPECT_THAT(reading("{type: delay, timeout: PT1H}", read, kShape),
-              ElementsAre("1:1 duration: \"duration\" is missing [definition.missing]",
+              ElementsAre("1:1 duration: \"duration\" is missing; write for example duration: PT1M "
+                          "[definition.missing]",
                           "1:24 timeout: not here [definition.not_here]"));
   EXPECT_THAT(reading("{type: wait, duration: PT1H}", read, kShape),
               ElementsAre("1:14 duration: \"duration\" is not a known key here "

@@ -221,7 +221,8 @@ TEST(PolicyFields, RefuseRetriesJustOutsideEachLimit) {
       {"{max_attempts: 1, codes: [a]}", "{max_attempts: 1}",
        at + ".codes: \"codes\" is missing [definition.missing]"},
       {"{max_attempts: 1, codes: [a]}", "{codes: [a]}",
-       at + ".max_attempts: \"max_attempts\" is missing [definition.missing]"},
+       at + ".max_attempts: \"max_attempts\" is missing; write for example max_attempts: 10 "
+            "[definition.missing]"},
 
       {"{maxAttempts: -1, delay: 0}", "{maxAttempts: -2, delay: 0}",
        value("maxAttempts", 24, "-2", "between -1 and 2147483647")},

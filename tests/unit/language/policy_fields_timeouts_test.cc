@@ -102,7 +102,8 @@ TEST(PolicyFields, RefuseAWrongTimeoutWithItsPlace) {
            "2:13 action.maxRuntime: maxRuntime is a list; write a duration such as \"PT1H\" "
            "[definition.type]"},
           {"maxRuntime: {errorOnTimeout: true}",
-           "2:13 action.maxRuntime.timeout: \"timeout\" is missing [definition.missing]"},
+           "2:13 action.maxRuntime.timeout: \"timeout\" is missing; write for example timeout: "
+           "PT1M [definition.missing]"},
           {"maxRuntime: {timeout: 1m, errorOnTimeout: 1}",
            "2:43 action.maxRuntime.errorOnTimeout: errorOnTimeout is a number; write true or false "
            "[definition.type]"},

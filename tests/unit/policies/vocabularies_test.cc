@@ -191,7 +191,7 @@ TEST(Vocabularies, ReportWhatIsWrongWithAPolicyOfZart) {
             "\"fixed(99999999999999999999, 1s)\" is not a retry policy: the attempts are "
             "\"99999999999999999999\", expected a number from 1 to 2147483647"},
            {"fixed(3, 1s, 2)", "duration.malformed",
-            "\"1s, 2\" is not a duration: expected a number here (byte 2)"},
+            "\"1s, 2\" is not a duration: expected a number here, as in 10s or PT10S (byte 2)"},
            {"fixed(3, )", "duration.malformed", "\"\" is not a duration: it is empty (byte 0)"},
            {"fixed(3, -1s)", "duration.negative",
             "\"-1s\" is not a duration: it must not be negative (byte 0)"},
