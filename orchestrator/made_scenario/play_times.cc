@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "orchestrator/made_scenario/record_detail.h"
+#include "states/calling_state.h"
+#include "states/compensation.h"
 
 namespace millrace {
 namespace {
@@ -213,11 +217,38 @@ class Times {
   std::map<std::string, Duration> published_;  ///< when events of the instance come, by their ids
 };
 
+/// The functions with an action or a compensation whose calls have a limit.
+std::set<std::string> limited_functions(const Workflow& workflow) {
+  std::set<std::string> limited;
+  const auto add = [&](std::span<const Action> actions) {
+    for (const Action& one : actions) {
+      if (one.flow.concurrency || one.flow.throttle) limited.insert(one.function->id);
+    }
+  };
+  for (const auto& state : workflow.states) add(state->actions());
+  for (const auto& undo : workflow.compensations) {
+    if (undo != nullptr) add(undo->actions());
+  }
+  return limited;
+}
+
+/// Whether one call of the instance may have waited for another one: the history does not say for
+/// how long, and in the scenario it waits again.
+bool may_wait_for_each_other(const Workflow& workflow, const std::vector<HistoryRecord>& history) {
+  const std::set<std::string> limited = limited_functions(workflow);
+  const auto calls = std::count_if(history.begin(), history.end(), [&](const HistoryRecord& one) {
+    return one.kind == HistoryKind::kCalled &&
+           limited.contains(text_in(one.detail.value(), "function"));
+  });
+  return calls > 1;
+}
+
 }  // namespace
 
 PlayTimes play_times(const Workflow& workflow, const ReadDefinition& definition,
                      const std::vector<HistoryRecord>& history) {
   PlayTimes times = Times(workflow, definition).of(history);
+  if (may_wait_for_each_other(workflow, history)) times.exact = false;
   const bool retries = std::any_of(history.begin(), history.end(), [](const HistoryRecord& one) {
     return one.kind == HistoryKind::kRetrying;
   });
