@@ -75,6 +75,24 @@ std::string next_at_text(const Json& queue) {
   return field("", is_pending(queue) ? "startsAt" : "nextAt").cell(queue);
 }
 
+/// What is paused, so that nothing that waits gets its turn, and how many wait for the resume of
+/// their instances; `-`: nothing.
+std::string paused_text(const Json& queue) {
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  if (queue.contains("workflowPaused")) add("workflow");
+  if (queue.contains("servicePaused")) add("service");
+  if (queue.contains("paused")) {
+    add(field("", "paused").cell(queue) + " " + field("", "kind").cell(queue));
+  }
+  return text.empty() ? "-" : text;
+}
+
+/// The priority of the start or call that is next.
+std::string priority_text(const Json& queue) {
+  return field("", "priority").cell(queue.value("next", Json::object()));
+}
+
 /// For what the starts or calls wait; of a pending start that would be refused now also the error.
 std::string awaited_text(const Json& queue) {
   const std::string reason = field("", "reason").cell(queue);
@@ -96,7 +114,8 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
       options.page,
       {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
        Column{"WAITS FOR", awaited_text}, Column{"WAITING", waiting_text},
-       Column{"LIMIT", limit_text}, Column{"NEXT", next_text}, Column{"SINCE", since_text},
+       Column{"LIMIT", limit_text}, Column{"PAUSED", paused_text}, Column{"NEXT", next_text},
+       Column{"PRIORITY", priority_text}, Column{"SINCE", since_text},
        Column{"NEXT AT", next_at_text}, Column{"HELD BY", holders_text}},
       "kind");
 }
@@ -144,8 +163,9 @@ void add_queue_verbs(CommandLine& commands) {
   auto [list, listed] = queue.asking<QueueListOptions>(
       "list",
       "Lists the keys of workflows and of services with `concurrency` or `throttle` for which "
-      "starts or calls wait: which is next, when the throttle permits it, and which instance has "
-      "held a slot longest; and the starts that `debounce` or `batch` has put off: how many inputs "
+      "starts or calls wait: which is next and its priority, when the throttle permits it, what is "
+      "paused, and which instance has held a slot longest; and the starts that `debounce` or "
+      "`batch` has put off: how many inputs "
       "a batch has, which instance will start, when, and which error would refuse it now",
       "millrace queue list --workflow ship", list_queues);
   list.option("--workflow", listed.workflow,

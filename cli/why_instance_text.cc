@@ -258,9 +258,15 @@ std::string limit_of_call(const Json& limit) {
   return fmt::format("{} with the key {}", of, harmless(dump_json(limit["key"])));
 }
 
-/// What follows about a call of a paused instance.
-std::string pause_of_call(const Json& limit) {
-  return limit.value("paused", false) ? "; it goes on when the instance is resumed" : "";
+/// What follows about a call of a paused instance, or of a paused service; `what` no call does
+/// then.
+std::string pause_of_call(const Json& limit, std::string_view what) {
+  std::string text;
+  if (limit.value("paused", false)) text += "; it continues when the instance is resumed";
+  if (limit.value("servicePaused", false)) {
+    text += fmt::format("; the service is paused, and no call {}", what);
+  }
+  return text;
 }
 
 /// ` If it still waits at …, it fails with …`; empty: the wait has no end.
@@ -271,17 +277,17 @@ std::string end_of_wait(const Json& limit, std::string_view code) {
 }
 
 std::string slot_line_of_call(size_t index, const Json& slot) {
-  return fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index,
-                     limit_of_call(slot), slot.value("held", size_t{0}),
-                     slot.value("limit", size_t{0}), those_that_wait(slot, "call"),
-                     pause_of_call(slot), end_of_wait(slot, "millrace.concurrency.timeout"));
+  return fmt::format(
+      "Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index, limit_of_call(slot),
+      slot.value("held", size_t{0}), slot.value("limit", size_t{0}), those_that_wait(slot, "call"),
+      pause_of_call(slot, "gets a slot"), end_of_wait(slot, "millrace.concurrency.timeout"));
 }
 
 std::string throttle_line_of_call(size_t index, const Json& throttled) {
-  std::string line = fmt::format("Call {} waits for the throttle of {}: {} in {}, {}{}.", index,
-                                 limit_of_call(throttled), throttled.value("limit", size_t{0}),
-                                 member_text(throttled, "period"),
-                                 those_that_wait(throttled, "call"), pause_of_call(throttled));
+  std::string line = fmt::format(
+      "Call {} waits for the throttle of {}: {} in {}, {}{}.", index, limit_of_call(throttled),
+      throttled.value("limit", size_t{0}), member_text(throttled, "period"),
+      those_that_wait(throttled, "call"), pause_of_call(throttled, "passes the throttle"));
   if (throttled.contains("nextAt")) {
     line += fmt::format(" The next of them may be made at {}.", member_text(throttled, "nextAt"));
   }
@@ -300,8 +306,10 @@ std::string waiting_call_lines(const Json& instance, const WhyTextOptions& optio
     }
   }
   if (!lines.empty()) {
-    lines += fmt::format("  `millrace -n {} queue list` lists the calls that wait.\n",
-                         shell_word(options.ns));
+    lines += fmt::format(
+        "  `millrace -n {} queue list` shows each key for which calls wait, and the call that is "
+        "next.\n",
+        shell_word(options.ns));
   }
   return lines;
 }

@@ -90,9 +90,7 @@ std::string next_commands(const Json& wait, const std::string& instance, const s
   if (what == "worker") return begin + "function list\n";
   if (what == "resume") return fmt::format("{}instance resume {}\n", begin, instance);
   if (what != "service") return "";
-  return fmt::format("    millrace -n {} function resume {}\n",
-                     wait.value("global", false) ? "default" : shell_word(ns),
-                     shell_word(member_text(wait, "service")));
+  return fmt::format("{}function resume {}\n", begin, shell_word(member_text(wait, "service")));
 }
 
 std::string call_lines(const Json& wait, const std::string& instance, const std::string& ns) {

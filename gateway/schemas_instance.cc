@@ -58,6 +58,9 @@ Json limit_of_call() {
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
       {"image?", text("The image of the container.")},
       {"paused?", exactly(true, "It waits until its instance is resumed.")},
+      {"servicePaused?", exactly(true,
+                                 "The service is paused: no call gets a slot or passes the "
+                                 "throttle before it is resumed.")},
   });
 }
 
@@ -71,7 +74,8 @@ Json call_slot() {
        {"limit", whole("How many calls may hold a slot when this one gets its slot.", 1)},
        {"priority", number("A call with a higher one gets a slot first.")},
        {"queued", flag("Whether the call waits for the slot.")},
-       {"until?", instant("When its wait ends with `millrace.concurrency.timeout`.")},
+       {"until?", instant("When its wait ends with `millrace.concurrency.timeout`; missing: it has "
+                          "no timeout, or a pause holds it.")},
        {"held", whole("How many calls hold a slot of the service and key.")},
        {"waiting", whole("How many calls wait for one.")}});
 }
@@ -86,8 +90,10 @@ Json call_throttle() {
                    {"period", text("The length of the period, as the definition has it.")},
                    {"priority", number("A call with a higher one is handed out first.")},
                    {"waiting", whole("How many calls of the service and key wait.")},
-                   {"until?", instant("When its wait ends with `millrace.throttle.timeout`.")},
-                   {"nextAt?", instant("When the throttle permits the next call of the key.")}});
+                   {"until?", instant("When its wait ends with `millrace.throttle.timeout`; "
+                                      "missing: it has no timeout, or a pause holds it.")},
+                   {"nextAt?", instant("When the throttle permits the next call of the key; it may "
+                                       "have passed. Missing while the service is paused.")}});
 }
 
 /// A task that a service has accepted.

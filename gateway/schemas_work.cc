@@ -114,8 +114,14 @@ void add_work_schemas(ApiSchemas& all) {
                        "next.",
                        1)},
       {"held?", whole("How many instances or calls hold a slot; not of a throttle.")},
-      {"queued", whole("How many starts or calls wait.", 1)},
+      {"queued", whole("How many starts or calls wait, without those in `paused`.")},
       {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
+      {"workflowPaused?", exactly(true,
+                                  "Of starts: the workflow is paused, and no start that waits "
+                                  "begins before it is resumed.")},
+      {"servicePaused?", exactly(true,
+                                 "Of calls: the service is paused, and no call that waits is "
+                                 "made before it is resumed.")},
       {"period?", text("The length of the period of the throttle, as the definition has it.")},
       {"inputs?", whole("Of a batch: how many inputs it has.", 1)},
       {"maxSize?", whole("Of a batch: with how many inputs it starts.", 1)},
@@ -129,7 +135,8 @@ void add_work_schemas(ApiSchemas& all) {
                            {"msg", text("Of a pending start: why it would not be permitted now, by "
                                         "`singular` or a quota. One that is due and not permitted "
                                         "is tried again every 10 seconds.")}})},
-      {"nextAt?", instant("When the throttle permits the next start or call.")},
+      {"nextAt?", instant("When the throttle permits the next start or call; it may have passed. "
+                          "Missing while the workflow or the service is paused.")},
       {"next?", object({{"instance?",
                          instance_id("The start, or the instance of the call, that has the next "
                                      "turn.")},
@@ -152,37 +159,37 @@ void add_work_schemas(ApiSchemas& all) {
       {"since", instant("Since when it holds the slot.")},
   });
   all["SlotHolders"].schema = page(ref("SlotHolder"));
-  const Json firing =
-      with_consequence(object({
-                           {"at", instant()},
-                           {"kind", word({kFiringKinds.begin(), kFiringKinds.end()})},
-                           {"instance?", instance_id("The instance; of a `pendingStart`, the id "
-                                                     "that it will have; of a `throttle`, the "
-                                                     "start that is next, or that of the call.")},
-                           {"workflow?", text("The id of the workflow.")},
-                           {"state?", text("The id of the state.")},
-                           {"paused?", exactly(true, "The instance or the workflow is paused.")},
-                           {"caller?", caller()},
-                           {"reason?", word({"debounce", "batch"}, "Of a `pendingStart`.")},
-                           {"since?", instant("Of a `pendingStart`: as in the list of queues, like "
-                                              "the next members.")},
-                           {"startsAt?", instant()},
-                           {"latestAt?", instant()},
-                           {"inputs?", whole("", 1)},
-                           {"maxSize?", whole("", 1)},
-                           {"key?", any("Of a `pendingStart` or a `throttle`: the value of its "
-                                        "`key`; none: it has none.")},
-                           {"queued?", whole("Of a `throttle`: how many starts or calls wait.")},
-                           {"service?", text("Of a `throttle` of calls: the service.")},
-                           {"global?", exactly(true, "It is one of the namespace `default`.")},
-                           {"image?", text("Of a `throttle` of calls: the image.")},
-                           {"task?", instance_id("Of a `throttle` of calls: the action id of the "
-                                                 "call that is next.")},
-                       }),
-                       true, {"event", "expiry", "start", "handOut"},
-                       "; a delayed `event` is published; an event leaves its group (`expiry`); an "
-                       "instance starts (`start`); or a call that has waited for its throttle is "
-                       "made (`handOut`)");
+  const Json firing = with_consequence(
+      object({
+          {"at", instant()},
+          {"kind", word({kFiringKinds.begin(), kFiringKinds.end()})},
+          {"instance?", instance_id("The instance; of a `pendingStart`, the id "
+                                    "that it will have; of a `throttle`, the "
+                                    "start that is next, or that of the call.")},
+          {"workflow?", text("The id of the workflow.")},
+          {"state?", text("The id of the state.")},
+          {"paused?", exactly(true, "The instance, the workflow or the service is paused.")},
+          {"caller?", caller()},
+          {"reason?", word({"debounce", "batch"}, "Of a `pendingStart`.")},
+          {"since?", instant("Of a `pendingStart`: as in the list of queues, like "
+                             "the next members.")},
+          {"startsAt?", instant()},
+          {"latestAt?", instant()},
+          {"inputs?", whole("", 1)},
+          {"maxSize?", whole("", 1)},
+          {"key?", any("Of a `pendingStart` or a `throttle`: the value of its "
+                       "`key`; none: it has none.")},
+          {"queued?", whole("Of a `throttle`: how many starts or calls wait.")},
+          {"service?", text("Of a `throttle` of calls: the service.")},
+          {"global?", exactly(true, "It is one of the namespace `default`.")},
+          {"image?", text("Of a `throttle` of calls: the image.")},
+          {"task?", instance_id("Of a `throttle` of calls: the action id of the "
+                                "call that is next.")},
+      }),
+      true, {"event", "expiry", "start", "handOut"},
+      "; a delayed `event` is published; an event leaves its group (`expiry`); an "
+      "instance starts (`start`); or a call that has waited for its throttle is "
+      "made (`handOut`)");
   all["Firings"].schema = extended(
       page(firing),
       {

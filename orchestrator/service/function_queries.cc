@@ -111,7 +111,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
                                                  : TaskTarget(Container{.image = name.image});
     Json item{{"service", name.name},
               {"target", std::visit(ShowTarget(), target)},
-              {"paused", name.image.empty() && settings.paused.contains(name.name)},
+              {"paused", name.image.empty() && own.paused.contains(name.name)},
               {"waiting", work.waiting},
               {"running", work.running}};
     if (name.is_global) item["global"] = true;

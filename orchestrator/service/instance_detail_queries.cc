@@ -9,6 +9,7 @@
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/missing_instance.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
@@ -159,6 +160,9 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
   const std::vector<Call> calls = TRY(read_some_calls(view, *found, first, limit + 1));
   const auto workflow = definitions_.find_or_load(view, found->revision);
   if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
+  const NamespaceSettings settings = TRY(readable_settings(view, ns));
+  const CallLimitParts parts{
+      .view = view, .settings = settings, .instance = found->sealed, .disclosures = disclosures};
   for (size_t i = 0; i < calls.size() && page.has_room(); ++i) {
     Json item = call_item(calls[i], found->sealed, started_, disclosures);
     item["index"] = first + i;
@@ -166,9 +170,9 @@ Result<Json> Queries::instance_calls(const View& view, std::string_view ns, cons
         workflow ? called_function(*found, **workflow, first + i) : nullptr;
     if (function != nullptr) item["function"] = function->id;
     if (item["status"] == "scheduled") {
-      Json slot = TRY(call_slot_item(view, calls[i], found->sealed, disclosures));
+      Json slot = TRY(call_slot_item(parts, calls[i]));
       if (!slot.is_null()) item["slot"] = std::move(slot);
-      Json throttled = TRY(call_throttle_item(view, calls[i], found->sealed, disclosures));
+      Json throttled = TRY(call_throttle_item(parts, calls[i]));
       if (!throttled.is_null()) item["throttled"] = std::move(throttled);
     }
     const auto& last = calls[i].last_error;

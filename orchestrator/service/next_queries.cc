@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "orchestrator/service/firing_rows.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
@@ -48,8 +49,8 @@ struct Firing {
   Revision revision;                                  ///< of the instance that has the timer
   std::optional<TimedInstance> timed = std::nullopt;  ///< if it is the timer of an instance
   std::string workflow;                               ///< the id, of firings without an instance
-  bool paused = false;                                ///< the instance or the workflow is paused
-  std::optional<Caller> caller = std::nullopt;        ///< of the instance
+  bool paused = false;  ///< the instance, the workflow or the service is paused
+  std::optional<Caller> caller = std::nullopt;  ///< of the instance
   FiringRow row = {};
 };
 
@@ -269,9 +270,10 @@ Status add_throttled_starts(const View& view, DefinitionCache& definitions, Work
 }
 
 /// Likewise for the throttles of calls.
-Status add_throttled_calls(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
+Status add_throttled_calls(const View& view, NamespaceNumber ns, const NamespaceSettings& settings,
+                           TimePoint now, Soonest& soonest) {
   if (!soonest.wants(FiringKind::kThrottle)) return {};
-  const auto add = [&](const CallSlotKey& key) -> Result<bool> {
+  const auto add = [&](const CallSlotKey& key, const CallSlotCounts& counts) -> Result<bool> {
     if (!soonest.look()) {
       soonest.cut(now);
       return false;
@@ -285,14 +287,15 @@ Status add_throttled_calls(const View& view, NamespaceNumber ns, TimePoint now, 
                  .instance = std::nullopt,
                  .revision = {},
                  .workflow = {},
+                 .paused = is_paused(settings, counts.service),
                  .row = key});
     return true;
   };
   Status status;
   TRY(each_call_counts(
       view, ns, CallSlotKey{.ns = ns, .key = {}, .is_throttle = true},
-      [&](const CallSlotKey& key, const CallSlotCounts&) {
-        const Result<bool> continues = add(key);
+      [&](const CallSlotKey& key, const CallSlotCounts& counts) {
+        const Result<bool> continues = add(key, counts);
         if (!continues) status = tl::unexpected(continues.error());
         return continues.value_or(false);
       },
@@ -430,7 +433,7 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
   }
   TRY(add_pending_starts(view, number, now, workflows, soonest));
-  TRY(add_throttled_calls(view, number, now, soonest));
+  TRY(add_throttled_calls(view, number, TRY(readable_settings(view, ns)), now, soonest));
 
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   const auto [firings, cut] = std::move(soonest).sorted();

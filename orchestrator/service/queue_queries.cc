@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/slot_item.h"
@@ -71,7 +72,8 @@ Result<QueueCursor> parse_queue_cursor(std::string_view text) {
 
 void pass_over_damage(const Error&) {}
 
-/// Adds to the item of a key what the newest revision of the workflow permits.
+/// Adds to the item of a key what the newest revision of the workflow permits; of a throttle also
+/// when it permits the next start, unless the workflow is paused.
 Status describe_limit(const View& view, const SlotKey& key, const Workflow& newest, Json& item) {
   if (!key.is_throttle) {
     if (newest.concurrency) item["limit"] = newest.concurrency->limit;
@@ -80,16 +82,18 @@ Status describe_limit(const View& view, const SlotKey& key, const Workflow& newe
   if (!newest.throttle) return {};
   item["limit"] = newest.throttle->rate.limit;
   item["period"] = newest.throttle->rate.period.text;
+  if (item.contains("workflowPaused")) return {};
   return add_next_at(view, rate_place(view, key), newest.throttle->rate, item);
 }
 
-Result<Json> described_queue(const View& view, std::string_view workflow, const SlotKey& key,
-                             const SlotCounts& counts, const Workflow* newest) {
+Result<Json> described_queue(const View& view, std::string_view workflow, bool is_paused,
+                             const SlotKey& key, const SlotCounts& counts, const Workflow* newest) {
   Json item{{"kind", "starts"},
             {"workflow", workflow},
             {"reason", key.is_throttle ? "throttle" : "concurrency"},
             {"queued", counts.queued}};
   if (!key.is_throttle) item["held"] = counts.held;
+  if (is_paused) item["workflowPaused"] = true;
   if (counts.sealed) {
     item["key"] = "(sealed)";
   } else if (!counts.key.empty()) {
@@ -115,11 +119,12 @@ Status describe_call_throttle(const View& view, const CallSlotKey& key, const Ca
                               Json& item) {
   const StartLimit rate = rate_of(next);
   item["period"] = rate.period.text;
+  if (item.contains("servicePaused")) return {};
   return add_next_at(view, rate_place(view, key), rate, item);
 }
 
-Result<Json> described_calls(const View& view, const CallSlotKey& key,
-                             const CallSlotCounts& counts) {
+Result<Json> described_calls(const View& view, const NamespaceSettings& settings,
+                             const CallSlotKey& key, const CallSlotCounts& counts) {
   Json item = slot_service_json(counts.service);
   item.update({{"kind", "calls"},
                {"reason", key.is_throttle ? "throttle" : "concurrency"},
@@ -127,6 +132,7 @@ Result<Json> described_calls(const View& view, const CallSlotKey& key,
                {"queued", counts.queued}});
   if (!key.is_throttle) item["held"] = counts.held;
   if (counts.paused > 0) item["paused"] = counts.paused;
+  if (is_paused(settings, counts.service)) item["servicePaused"] = true;
   if (counts.sealed) {
     item["key"] = "(sealed)";
   } else if (!counts.key.empty()) {
@@ -179,7 +185,7 @@ class ListedWorkflow {
     const auto add = [&](const SlotKey& key, const SlotCounts& counts) -> Result<bool> {
       if (page.is_full_at(queue_cursor(id_, key))) return false;
       if (counts.queued == 0) return true;
-      page.items.push_back(TRY(described_queue(view_, id_, key, counts, newest())));
+      page.items.push_back(TRY(described_queue(view_, id_, record_.paused, key, counts, newest())));
       return true;
     };
     Status status;
@@ -250,17 +256,18 @@ class ListedWorkflow {
   std::optional<std::shared_ptr<const Workflow>> definition_;  ///< set once it was read
 };
 
-/// Adds the keys of calls.
-Status add_calls(const View& view, NamespaceNumber ns, const std::optional<CallSlotKey>& behind,
-                 QueuePage& page) {
+/// Adds the keys of calls for which calls wait, also such as are left out while their instances are
+/// paused.
+Status add_calls(const View& view, NamespaceNumber ns, const NamespaceSettings& settings,
+                 const std::optional<CallSlotKey>& behind, QueuePage& page) {
   Status status;
   TRY(each_call_counts(
       view, ns, behind,
       [&](const CallSlotKey& key, const CallSlotCounts& counts) {
         const SlotKey at{.is_throttle = key.is_throttle, .key = key.key};
         if (page.is_full_at(queue_cursor("", at))) return false;
-        if (counts.queued == 0) return true;
-        auto item = described_calls(view, key, counts);
+        if (counts.queued == 0 && counts.paused == 0) return true;
+        auto item = described_calls(view, settings, key, counts);
         if (!item) {
           status = tl::unexpected(item.error());
           return false;
@@ -300,7 +307,7 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
     if (is_behind_starts) {
       behind = CallSlotKey{number, from.behind->key, from.behind->is_throttle};
     }
-    TRY(add_calls(view, number, behind, page));
+    TRY(add_calls(view, number, TRY(readable_settings(view, ns)), behind, page));
   }
   return Json{{"items", std::move(page.items)}, {"next", std::move(page.next)}};
 }

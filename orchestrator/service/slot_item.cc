@@ -131,8 +131,12 @@ Result<Json> call_place_json(const View& view, const CallPlaceRecord& record) {
   return item;
 }
 
-Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
-                            Disclosures& disclosures) {
+bool is_paused(const NamespaceSettings& settings, const SlotService& service) {
+  return service.kind != SlotService::Kind::kContainer && settings.paused.contains(service.name);
+}
+
+Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call) {
+  const View& view = parts.view;
   const auto task = TRY(running_task(view, call));
   if (!task || !task->slot) return Json();
   const TaskSlot& slot = *task->slot;
@@ -140,26 +144,30 @@ Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance
   const auto read = read_call_counts(view, call_slot_key_of(*task));
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   const CallSlotCounts counts = read && *read ? **read : CallSlotCounts();
-  Json item = slot_service_json(slot_service_of(*task));
+  const SlotService service = slot_service_of(*task);
+  Json item = slot_service_json(service);
   item.update({{"limit", slot.limit},
                {"priority", slot.priority},
                {"queued", place && place->kind != QueueRow::kCallHolder},
                {"held", counts.held},
                {"waiting", counts.queued}});
   if (place && place->kind == QueueRow::kCallPaused) item["paused"] = true;
-  if (place) {
+  const bool is_held = item["queued"] == true && is_paused(parts.settings, service);
+  if (is_held) item["servicePaused"] = true;
+  if (place && !is_held) {
     const auto until = read_slot_wait_end(view, *task, *place);
     if (!until && !is_damaged_row(until.error())) return tl::unexpected(until.error());
     if (until && *until) item["until"] = format_rfc3339(**until);
   }
   if (!slot.key.empty()) {
-    item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(slot.key));
+    const Disclosure disclosure = parts.disclosures.of(parts.instance | call.sealed);
+    item["key"] = disclosure.over(slot_key_json(slot.key));
   }
   return item;
 }
 
-Result<Json> call_throttle_item(const View& view, const Call& call, Sealing instance,
-                                Disclosures& disclosures) {
+Result<Json> call_throttle_item(const CallLimitParts& parts, const Call& call) {
+  const View& view = parts.view;
   const auto task = TRY(running_task(view, call));
   if (!task || !task->throttle) return Json();
   const auto waits = find_throttled_call(view, *task);
@@ -170,16 +178,22 @@ Result<Json> call_throttle_item(const View& view, const Call& call, Sealing inst
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   const TaskThrottle& throttle = *task->throttle;
   const PlacedCall& placed = **waits;
-  Json item = slot_service_json(slot_service_of(*task));
+  const SlotService service = slot_service_of(*task);
+  Json item = slot_service_json(service);
   item.update({{"limit", throttle.rate.limit},
                {"period", throttle.rate.period.text},
                {"priority", throttle.priority},
                {"waiting", read && *read ? (*read)->queued : 0}});
   if (placed.place.kind == QueueRow::kCallThrottlePaused) item["paused"] = true;
-  if (placed.record.until) item["until"] = format_rfc3339(*placed.record.until);
   if (!throttle.key.empty()) {
-    item["key"] = disclosures.of(instance | call.sealed).over(slot_key_json(throttle.key));
+    const Disclosure disclosure = parts.disclosures.of(parts.instance | call.sealed);
+    item["key"] = disclosure.over(slot_key_json(throttle.key));
   }
+  if (is_paused(parts.settings, service)) {
+    item["servicePaused"] = true;
+    return item;
+  }
+  if (placed.record.until) item["until"] = format_rfc3339(*placed.record.until);
   TRY(add_next_at(view, rate_place(view, key), throttle.rate, item));
   return item;
 }

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "model/definition.h"
 #include "model/instance.h"
+#include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/service/disclosure.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
@@ -61,19 +62,31 @@ Json slot_service_json(const SlotService& service);
 /// is missing if the task cannot be read. Errors: those of the view.
 Result<Json> call_place_json(const View& view, const CallPlaceRecord& record);
 
-/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"until"?,"held",
-/// "waiting"} of a call whose attempt needs a slot: whether it waits for one, or will when its
-/// instance is resumed, when the wait ends with an error, how many calls hold a slot of its key and
-/// how many wait for one. null: its attempt needs none,
-/// or has ended. `instance` is the sealing of the instance of the call. Errors: those of the view.
-Result<Json> call_slot_item(const View& view, const Call& call, Sealing instance,
-                            Disclosures& disclosures);
+/// Whether the service is paused in the namespace of the calls, which has these settings. A service
+/// of `default` is paused in each namespace by itself.
+bool is_paused(const NamespaceSettings& settings, const SlotService& service);
 
-/// {"service"|"image","global"?,"key"?,"limit","period","priority","paused"?,"waiting","until"?,
-/// "nextAt"?} of a call whose attempt waits for the throttle of its service, or will when its
-/// instance is resumed: how many calls of its key wait, when the wait ends with an error, and when
-/// the next of them is permitted. null: its attempt does not wait for a throttle. Likewise.
-Result<Json> call_throttle_item(const View& view, const Call& call, Sealing instance,
-                                Disclosures& disclosures);
+/// What the items of calls are made from: the settings of the namespace of the calls, the sealing
+/// of their instance, and what it hides.
+struct CallLimitParts {
+  const View& view;
+  const NamespaceSettings& settings;
+  Sealing instance;
+  Disclosures& disclosures;
+};
+
+/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"servicePaused"?,
+/// "until"?,"held","waiting"} of a call whose attempt needs a slot: whether it waits for one, or
+/// will when its instance is resumed, whether its service is paused, so that no call gets one, when
+/// the wait ends with an error, how many calls hold a slot of its key and how many wait for one.
+/// null: its attempt needs none, or has ended. Errors: those of the view.
+Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call);
+
+/// {"service"|"image","global"?,"key"?,"limit","period","priority","paused"?,"servicePaused"?,
+/// "waiting","until"?,"nextAt"?} of a call whose attempt waits for the throttle of its service, or
+/// will when its instance is resumed: how many calls of its key wait, when the wait ends with an
+/// error, and when the next of them is permitted, neither while the service is paused. null: its
+/// attempt does not wait for a throttle. Likewise.
+Result<Json> call_throttle_item(const CallLimitParts& parts, const Call& call);
 
 }  // namespace millrace

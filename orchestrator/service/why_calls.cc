@@ -60,17 +60,17 @@ Result<bool> CallWaits::is_throttled(const StartTask& task) const {
 }
 
 Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask* task) const {
-  const bool is_paused = parts_.instance.paused;
-  if (call.status == Call::Status::kQueued) return is_paused ? "resume" : "others";
-  if (call.status == Call::Status::kBetween) return is_paused ? "resume" : "attempt";
+  const bool is_held = parts_.instance.paused;
+  if (call.status == Call::Status::kQueued) return is_held ? "resume" : "others";
+  if (call.status == Call::Status::kBetween) return is_held ? "resume" : "attempt";
   if (!call.outside) return "subflow";
   if (task != nullptr && task->is_accepted) return "callback";
   if (call.started || parts_.started.contains(call.id) || task == nullptr) return "answer";
+  if (is_paused(own_, slot_service_of(*task))) return "service";
   if (TRY(is_queued(*task))) return "slot";
   if (TRY(is_throttled(*task))) return "throttle";
   const auto* const service = std::get_if<NamedService>(&task->runs);
   if (service == nullptr) return "answer";
-  if (settings_of(*service).paused.contains(service->name)) return "service";
   return has_workers(*service) ? "worker" : "answer";
 }
 

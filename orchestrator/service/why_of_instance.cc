@@ -105,21 +105,20 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
 }
 
 /// The first calls of the instance that wait: {"index","slot"} for a slot, with call_slot_item(),
-/// or
-/// {"index","throttled"} for a throttle, with call_throttle_item().
-Result<Json> waiting_calls(const View& view, const Instance& instance, Disclosures& disclosures) {
+/// or {"index","throttled"} for a throttle, with call_throttle_item().
+Result<Json> waiting_calls(const CallLimitParts& parts, const Instance& instance) {
   Json items = Json::array();
   size_t looked = 0;
   for (size_t i = 0; i < instance.calls.size() && items.size() < kMostWaitingCalls; ++i) {
     const Call& call = instance.calls[i];
     if (call.status != Call::Status::kRunning || call.started) continue;
     if (++looked > kMostCallsLooked) break;
-    Json item = TRY(call_slot_item(view, call, instance.sealed, disclosures));
+    Json item = TRY(call_slot_item(parts, call));
     if (item.is_object() && item["queued"].get<bool>()) {
       items.push_back({{"index", i}, {"slot", std::move(item)}});
       continue;
     }
-    item = TRY(call_throttle_item(view, call, instance.sealed, disclosures));
+    item = TRY(call_throttle_item(parts, call));
     if (item.is_object()) items.push_back({{"index", i}, {"throttled", std::move(item)}});
   }
   return items;
@@ -288,7 +287,10 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
                           .started = parts_.started,
                           .disclosures = disclosures},
                          answer["instance"]));
-  Json waiting = TRY(waiting_calls(view, instance, disclosures));
+  const NamespaceSettings settings = TRY(readable_settings(view, ns));
+  Json waiting = TRY(waiting_calls(
+      {.view = view, .settings = settings, .instance = instance.sealed, .disclosures = disclosures},
+      instance));
   if (!waiting.empty()) answer["instance"]["waitingCalls"] = std::move(waiting);
   if (newest.is_search) {
     answer["of"] = newest.events.size();

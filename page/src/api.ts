@@ -144,7 +144,9 @@ export type CallSlot = {
   queued: boolean
   /** The name of the service. */
   service?: string
-  /** When its wait ends with `millrace.concurrency.timeout`. */
+  /** The service is paused: no call gets a slot or passes the throttle before it is resumed. */
+  servicePaused?: true
+  /** When its wait ends with `millrace.concurrency.timeout`; missing: it has no timeout, or a pause holds it. */
   until?: string
   /** How many calls wait for one. */
   waiting: number
@@ -159,7 +161,7 @@ export type CallThrottled = {
   key?: string | number | boolean
   /** How many calls may be handed out in the period. */
   limit: number
-  /** When the throttle permits the next call of the key. */
+  /** When the throttle permits the next call of the key; it may have passed. Missing while the service is paused. */
   nextAt?: string
   /** It waits until its instance is resumed. */
   paused?: true
@@ -169,7 +171,9 @@ export type CallThrottled = {
   priority: number
   /** The name of the service. */
   service?: string
-  /** When its wait ends with `millrace.throttle.timeout`. */
+  /** The service is paused: no call gets a slot or passes the throttle before it is resumed. */
+  servicePaused?: true
+  /** When its wait ends with `millrace.throttle.timeout`; missing: it has no timeout, or a pause holds it. */
   until?: string
   /** How many calls of the service and key wait. */
   waiting: number
@@ -601,7 +605,7 @@ export type Firings = {
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout" | "delayedEvent" | "lifespan" | "tick" | "pendingStart" | "throttle"
     latestAt?: string
     maxSize?: number
-    /** The instance or the workflow is paused. */
+    /** The instance, the workflow or the service is paused. */
     paused?: true
     /** Of a `throttle`: how many starts or calls wait. */
     queued?: number
@@ -1784,13 +1788,13 @@ export type Queue = {
     /** The action id of the call. */
     task?: string
   }
-  /** When the throttle permits the next start or call. */
+  /** When the throttle permits the next start or call; it may have passed. Missing while the workflow or the service is paused. */
   nextAt?: string
   /** How many calls wait until their instance is resumed. */
   paused?: number
   /** The length of the period of the throttle, as the definition has it. */
   period?: string
-  /** How many starts or calls wait. */
+  /** How many starts or calls wait, without those in `paused`. */
   queued: number
   /** For what the starts or calls wait; `debounce` and `batch` have put off one start, which is a pending start. */
   reason: "concurrency" | "throttle" | "debounce" | "batch"
@@ -1802,12 +1806,16 @@ export type Queue = {
   }
   /** Of calls: the name of the service. */
   service?: string
+  /** Of calls: the service is paused, and no call that waits is made before it is resumed. */
+  servicePaused?: true
   /** Of a pending start: the time of its first request. */
   since?: string
   /** When the pending start begins, unless a newer request moves that; a batch begins at the latest then. */
   startsAt?: string
   /** Of starts: the id of the workflow. */
   workflow?: string
+  /** Of starts: the workflow is paused, and no start that waits begins before it is resumed. */
+  workflowPaused?: true
 }
 
 export type Queues = {

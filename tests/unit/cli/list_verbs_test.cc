@@ -138,7 +138,8 @@ TEST_F(ListVerbs, ShowsStartsThatWait) {
   const CommandOutput shown = run({"queue", "list", "--workflow", "ship"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("KIND    WORKFLOW OR SERVICE  KEY"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("1 of 1 held"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("1 of 1 held  workflow  " + instance + "  -1 "), std::string::npos)
+      << shown.out;
   EXPECT_NE(shown.out.find(instance), std::string::npos) << shown.out;
   EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
 }
@@ -165,7 +166,10 @@ TEST_F(ListVerbs, ShowsCallsThatWait) {
   const CommandOutput shown = run({"queue", "list"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("calls   bank"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("3 of 3 held"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("3 of 3 held  service, 2 calls  " + std::string(FakeService::kInstance) +
+                           "  0         2021-09-01T12:00:00.000Z"),
+            std::string::npos)
+      << shown.out;
 }
 
 TEST_F(ListVerbs, ShowsPendingStarts) {
@@ -184,7 +188,9 @@ TEST_F(ListVerbs, ShowsPendingStarts) {
                                           "7",
                                           "9",
                                           "inputs",
+                                          "-",
                                           FakeService::kInstance,
+                                          "-",
                                           "2021-09-01T12:00:00.000Z",
                                           "2021-09-01T12:05:00.000Z",
                                           FakeService::kInstance};

@@ -19,18 +19,40 @@ TEST(WhyOfInstance, NamesTheSlotForWhichACallWaits) {
                       "millrace.concurrency.timeout.\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("`millrace -n default queue list` lists the calls that wait."),
+  EXPECT_NE(text.find("`millrace -n default queue list` shows each key for which calls wait, and "
+                      "the call that is next.\n"),
             std::string::npos)
       << text;
   const std::string paused = why_of_instance_text(Json::parse(R"({"instance": {
       "id": "i", "waitingCalls": [{"index": 0, "slot": {
           "image": "paint", "limit": 1, "priority": 0, "queued": true, "paused": true, "held": 1,
           "waiting": 0}}]}, "events": [], "looked": 0})"));
-  EXPECT_NE(
-      paused.find("Call 0 waits for a slot of image paint: 1 of 1 held, 0 calls wait; it goes "
-                  "on when the instance is resumed.\n"),
-      std::string::npos)
+  EXPECT_NE(paused.find("Call 0 waits for a slot of image paint: 1 of 1 held, 0 calls wait; it "
+                        "continues when the instance is resumed.\n"),
+            std::string::npos)
       << paused;
+}
+
+TEST(WhyOfInstance, SaysThatAPausedServiceHoldsTheLimitsOfItsCalls) {
+  const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+      "waits": [{"index": 0, "function": "f", "attempt": 1, "since": "S", "for": "service",
+                 "service": "bank"}],
+      "waitingCalls": [
+        {"index": 0, "slot": {"service": "bank", "key": "fresh", "limit": 3, "priority": 0,
+          "queued": true, "servicePaused": true, "held": 0, "waiting": 1}},
+        {"index": 1, "throttled": {"service": "bank", "limit": 2, "period": "PT1M", "priority": 0,
+          "servicePaused": true, "waiting": 1}}]},
+      "events": [], "looked": 0})"));
+  EXPECT_NE(text.find("Call 0 waits for a slot of service bank with the key \"fresh\": 0 of 3 "
+                      "held, 1 call waits; the service is paused, and no call gets a slot.\n"
+                      "Call 1 waits for the throttle of service bank: 2 in PT1M, 1 call waits; "
+                      "the service is paused, and no call passes the throttle.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  waits for call 0, f: the service bank is paused; attempt 1, since S\n"
+                      "    millrace -n default function resume bank\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

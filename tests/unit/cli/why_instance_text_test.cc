@@ -77,8 +77,9 @@ TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
                       "PT1M, 3 calls wait. The next of them may be made at T. If it still "
                       "waits at U, it fails with millrace.throttle.timeout.\n"
                       "Call 4 waits for the throttle of image busybox: 1 in 1h, 0 calls wait; it "
-                      "goes on when the instance is resumed.\n"
-                      "  `millrace -n default queue list` lists the calls that wait.\n"),
+                      "continues when the instance is resumed.\n"
+                      "  `millrace -n default queue list` shows each key for which calls wait, and "
+                      "the call that is next.\n"),
             std::string::npos)
       << text;
 }

@@ -52,7 +52,7 @@ TEST(WhyWaits, SayForWhatACallWaits) {
                "    millrace -n 'my shop' function resume mail\n"},
       {R"("for": "service", "service": "mail", "global": true)",
        begin + "the service mail is paused; attempt 1, since S\n"
-               "    millrace -n default function resume mail\n"},
+               "    millrace -n 'my shop' function resume mail\n"},
       {R"("for": "attempt", "nextRetryAt": "N", "lastError": {"code": "mail.down"})",
        begin + "attempt 1 has failed with mail.down, and the next one begins at N\n"},
       {R"("for": "attempt", "nextRetryAt": "N")",

@@ -189,6 +189,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
       {"limit", 1},
       {"held", 1},
       {"queued", 2},
+      {"workflowPaused", true},
       {"next", {{"instance", kInstance}, {"since", "2021-09-01T12:00:00.000Z"}, {"priority", -1}}},
       {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
   const Json calls = {{"kind", "calls"},
@@ -197,6 +198,8 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
                       {"limit", 3},
                       {"held", 3},
                       {"queued", 1},
+                      {"paused", 2},
+                      {"servicePaused", true},
                       {"next",
                        {{"instance", kInstance},
                         {"task", kInstance},

@@ -72,7 +72,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
        "",
        200,
        fmt::format(R"({{"items":[{{"kind":"starts","workflow":"ship","reason":"concurrency",
-           "key":"c-1","limit":1,"held":1,"queued":2,
+           "key":"c-1","limit":1,"held":1,"queued":2,"workflowPaused":true,
            "next":{{"instance":"{0}","since":"2021-09-01T12:00:00.000Z","priority":-1}},
            "holder":{{"instance":"{0}","since":"2021-09-01T11:00:00.000Z"}}}}],"next":null}})",
                    FakeService::kInstance)},

@@ -103,6 +103,11 @@ TEST_F(FunctionQueriesTest, CountTheTasksOfTheNamespace) {
   ASSERT_EQ(of_shop.size(), 1U);
   EXPECT_EQ(of_shop[0]["global"], true);
   EXPECT_EQ(of_shop[0]["target"]["at"], "millrace.tasks.default.charge");
+  set_settings(Json{{"paused", {"charge"}}});
+  EXPECT_EQ(answer(functions("shop"))["items"][0]["paused"], false) << "only calls of default wait";
+  ns = shop;
+  set_settings(Json{{"paused", {"charge"}}});
+  EXPECT_EQ(answer(functions("shop"))["items"][0]["paused"], true);
 }
 
 }  // namespace

@@ -72,10 +72,14 @@ TEST_F(ThrottleTurnsTest, AreThoseOfTheNextCalls) {
                       {"queued", 3},
                       {"task", to_string(numbered_id(9))},
                       {"causes", "handOut"}};
-  EXPECT_EQ(answer([](Queries& queries, const View& view) {
-              return queries.next_firings(view, "default", {.kinds = {FiringKind::kThrottle}});
-            })["items"],
-            Json::array({expected}));
+  const auto turns = [&] {
+    return answer([](Queries& queries, const View& view) {
+      return queries.next_firings(view, "default", {.kinds = {FiringKind::kThrottle}});
+    })["items"];
+  };
+  EXPECT_EQ(turns(), Json::array({expected}));
+  set_settings({{"paused", {"bank"}}});
+  EXPECT_EQ(turns()[0].value("paused", false), true) << "no call is made before the resume";
 }
 
 }  // namespace

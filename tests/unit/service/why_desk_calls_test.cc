@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "tests/unit/service/why_desk_fixture.h"
 
@@ -12,6 +13,7 @@ namespace millrace {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 class WhyOfCallsTest : public LocalWhyDeskTest {
@@ -126,8 +128,11 @@ TEST_F(WhyOfCallsTest, TakeTheServicesOfTheNamespaceDefaultForAGlobalOne) {
   };
   EXPECT_EQ(of_shop()["for"], "worker");
   EXPECT_EQ(of_shop()["global"], true);
-  ns = home;
+  const NamespaceNumber shop = std::exchange(ns, home);
   set_settings({{"services", {{"mail", {{"url", "http://mail/x"}}}}}, {"paused", {"mail"}}});
+  EXPECT_EQ(of_shop()["for"], "answer") << "a pause concerns the calls of its own namespace";
+  ns = shop;
+  set_settings({{"paused", {"mail"}}});
   EXPECT_EQ(of_shop()["for"], "service");
 }
 
@@ -142,9 +147,29 @@ TEST_F(WhyOfCallsTest, SayThatACallWaitsForTheThrottleOfItsService) {
   const CallPlace place{.kind = waiting_kind(key), .number = 4};
   write_call_counts(*tx, key, {.service = slot_service_of(limited), .queued = 1});
   write_call_place(*tx, key, place,
-                   {.task = task_id(), .since = now, .limit = 1, .period = rate.period});
+                   {.task = task_id(),
+                    .since = now,
+                    .limit = 1,
+                    .period = rate.period,
+                    .until = now + hours(2)});
+  const TimePoint at = now + hours(1);
+  ASSERT_TRUE(write_start_rate(*tx, call_rate_place(tx->seal().id_key(), ns, key.key),
+                               {.ns = ns,
+                                .ends = at,
+                                .listed = at,
+                                .use = {{{.first = at - minutes(1), .last = at - minutes(1)}}}},
+                               true));
   commit();
   EXPECT_EQ(awaited(), "throttle");
+  const auto waiting = [&] { return of_instance(1)["instance"]["waitingCalls"][0]["throttled"]; };
+  EXPECT_EQ(waiting()["nextAt"], format_rfc3339(now + hours(1)));
+  EXPECT_EQ(waiting()["until"], format_rfc3339(now + hours(2)));
+  EXPECT_FALSE(waiting().contains("servicePaused"));
+  set_settings({{"paused", {"mail"}}});
+  EXPECT_EQ(awaited(), "service") << "no call passes its throttle";
+  EXPECT_EQ(waiting()["servicePaused"], true);
+  EXPECT_FALSE(waiting().contains("nextAt")) << "the rate alone permits no call";
+  EXPECT_FALSE(waiting().contains("until")) << "a pause of the service holds the timeout";
 }
 
 TEST_F(WhyOfCallsTest, SayThatACallWaitsForASlot) {
@@ -160,6 +185,10 @@ TEST_F(WhyOfCallsTest, SayThatACallWaitsForASlot) {
   commit();
   EXPECT_EQ(awaited(), "slot");
   EXPECT_EQ(of_instance(1)["instance"]["waitingCalls"].size(), 1U);
+  set_settings({{"paused", {"mail"}}});
+  EXPECT_EQ(awaited(), "service") << "no call gets a slot";
+  EXPECT_EQ(of_instance(1)["instance"]["waitingCalls"][0]["slot"]["servicePaused"], true);
+  set_settings(Json::object());
   erase_call_place(*tx, key, place);
   place.kind = QueueRow::kCallHolder;
   write_call_place(*tx, key, place, {.task = task_id(), .since = now});

@@ -1,0 +1,96 @@
+// The list of queues while a workflow, a service or instances are paused.
+#include <chrono>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/queue_rows.h"
+#include "orchestrator/store/rows/start_rate_rows.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+class PausedQueuesTest : public QueryTest {
+ protected:
+  PausedQueuesTest()
+      : ship_(apply("id: ship\nconcurrency: {limit: 2, key: jq(.c)}\n"
+                    "states:\n- {id: a, type: noop}\n")) {}
+
+  static Ask list(size_t limit = 10, std::string cursor = "") {
+    return [=](Queries& queries, const View& view) {
+      return queries.queues(view, "default", limit, cursor, "");
+    };
+  }
+
+  const WorkflowNumber ship_;
+};
+
+TEST_F(PausedQueuesTest, MarkAPausedWorkflowAndShowNoTurnOfItsThrottle) {
+  write_slot_counts(*tx, slot_key_of(ship_, "1"), {.key = "1", .held = 1, .queued = 1});
+  const WorkflowNumber send =
+      apply("id: send\nthrottle: {limit: 1, period: PT1M}\nstates:\n- {id: a, type: noop}\n");
+  const SlotKey key = throttle_key_of(send, "");
+  write_slot_counts(*tx, key, {.queued = 1});  // of an instance that was resumed by itself
+  const TimePoint at = now + std::chrono::minutes(1);
+  ASSERT_TRUE(write_start_rate(
+      *tx, throttle_rate_place(tx->seal().id_key(), send, key.key),
+      {.ns = ns, .ends = at, .listed = at, .use = {{{.first = now, .last = now}}}}, true));
+  commit();
+  const auto marks = [&] {
+    Json shown = Json::array();
+    const Json items = answer(list())["items"];
+    for (const Json& item : items) {
+      shown.push_back({item["workflow"], item.contains("workflowPaused"), item.contains("nextAt")});
+    }
+    return shown;
+  };
+  EXPECT_EQ(marks(), Json::parse(R"([["send", false, true], ["ship", false, false]])"));
+  for (const WorkflowNumber one : {ship_, send}) catalog.pause_workflow(*tx, one, true);
+  commit_catalog();
+  EXPECT_EQ(marks(), Json::parse(R"([["send", true, false], ["ship", true, false]])"));
+}
+
+TEST_F(PausedQueuesTest, MarkAPausedServiceAndShowNoTurnOfItsThrottle) {
+  const SlotService bank{.name = "bank"};
+  const CallSlotKey key = call_throttle_key_of(ns, bank, "");
+  write_call_counts(*tx, key, {.service = bank, .limit = 1, .queued = 1});
+  write_call_place(*tx, key, {.kind = QueueRow::kCallThrottled, .number = 9},
+                   {.task = numbered_id(9),
+                    .since = now,
+                    .limit = 1,
+                    .period = Span{.fixed = std::chrono::minutes(1), .text = "PT1M"}});
+  const TimePoint at = now + std::chrono::minutes(1);
+  ASSERT_TRUE(write_start_rate(
+      *tx, call_rate_place(tx->seal().id_key(), ns, key.key),
+      {.ns = ns, .ends = at, .listed = at, .use = {{{.first = now, .last = now}}}}, true));
+  write_call_counts(*tx, call_slot_key_of(ns, bank, ""), {.service = bank, .queued = 1});
+  commit();
+  const auto marks = [&] {
+    Json shown = Json::array();
+    const Json items = answer(list())["items"];
+    for (const Json& item : items) {
+      shown.push_back({item["reason"], item.contains("servicePaused"), item.contains("nextAt")});
+    }
+    return shown;
+  };
+  EXPECT_EQ(marks(), Json::parse(R"([["concurrency", false, false], ["throttle", false, true]])"));
+  set_settings({{"paused", {"bank"}}});
+  EXPECT_EQ(marks(), Json::parse(R"([["concurrency", true, false], ["throttle", true, false]])"));
+}
+
+TEST_F(PausedQueuesTest, ShowKeysWhoseCallsAreAllOfPausedInstances) {
+  const SlotService bank{.name = "bank"};
+  write_call_counts(*tx, call_slot_key_of(ns, bank, ""),
+                    {.service = bank, .limit = 2, .held = 1, .paused = 3});
+  commit();
+  const Json items = answer(list())["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["queued"], 0);
+  EXPECT_EQ(items[0]["paused"], 3);
+  EXPECT_FALSE(items[0].contains("next"));
+}
+
+}  // namespace
+}  // namespace millrace
