@@ -23,10 +23,12 @@ std::string_view end_text(const Json& wait) {
 std::string time_line(const Json& wait) {
   const bool ends = member_text(wait, "causes") == "end";
   const std::string then = ends ? consequence_text(wait) : member_text(wait, "then");
-  return fmt::format(
-      "  waits until {}: {}{}{}\n", member_text(wait, "until"), end_text(wait),
-      then.empty() ? "" : fmt::format(", then {}", then),
-      wait.value("held", false) ? "; the time does not count while the instance is paused" : "");
+  return fmt::format("  waits until {}: {}{}{}\n", member_text(wait, "until"), end_text(wait),
+                     then.empty() ? "" : fmt::format(", then {}", then),
+                     wait.value("held", false)
+                         ? "; the instance is paused, so this follows at its resume if the "
+                           "time has passed by then"
+                         : "");
 }
 
 /// `call 0, approve`

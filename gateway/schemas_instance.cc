@@ -141,7 +141,9 @@ Json whole_instance() {
       {"kind", word({"stateTimeout", "delay", "retry", "interrupt", "kill", "runTimeout",
                      "executionTimeout", "call", "queueTimeout", "throttleTimeout"})},
       {"at", instant()},
-      {"held?", exactly(true, "The timer stands still, since the instance is paused.")},
+      {"held?", exactly(true,
+                        "The instance is paused, and the timer does not fire before its "
+                        "resume.")},
       {"caller?", caller()},
   }));
   const Json noted = object({
@@ -242,7 +244,9 @@ void add_instance_schemas(ApiSchemas& all) {
       {"what", word({"delay", "attempt", "run"},
                     "`delay`: the end of a delay; `attempt`: the next attempt of the state; `run`: "
                     "the next run of the workflow.")},
-      {"held?", exactly(true, "The time stands still, since the instance is paused.")},
+      {"held?", exactly(true,
+                        "The instance is paused: what follows comes at its resume if the "
+                        "time has passed by then.")},
   }));
   all["StartWait"].schema = object({
       {"for", word({"slot", "throttle"}, "Of one that waits to start: for what it waits.")},

@@ -907,7 +907,7 @@ export type Instance = {
     ends?: "complete" | "failed" | "timedout" | "cancelled"
     /** The code of the error that the timer raises, or with which the instance ends. */
     error?: string
-    /** The timer stands still, since the instance is paused. */
+    /** The instance is paused, and the timer does not fire before its resume. */
     held?: true
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout"
     /** The id of the state in which the instance continues. */
@@ -2490,7 +2490,7 @@ export type TimeWait = {
   ends?: "complete" | "failed" | "timedout" | "cancelled"
   /** The code of the error that the timer raises, or with which the instance ends. */
   error?: string
-  /** The time stands still, since the instance is paused. */
+  /** The instance is paused: what follows comes at its resume if the time has passed by then. */
   held?: true
   /** The id of the state in which the instance continues. */
   then?: string

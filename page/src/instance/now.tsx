@@ -68,7 +68,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
       {instance.nextRetryAt && <p>next attempt <Relative at={instance.nextRetryAt} /></p>}
       {(instance.timers ?? []).length > 0 && (
         <dl class="facts">
-          {(instance.timers ?? []).map((timer) => <><dt>{kTimers[timer.kind] ?? timer.kind}</dt><dd><Clock at={timer.at} />, <Relative at={timer.at} />{followsMore(timer.kind) && <>, then <Consequence ns={ns} of={timer} /></>}{timer.held && ' (does not count while it is paused)'}</dd></>)}
+          {(instance.timers ?? []).map((timer) => <><dt>{kTimers[timer.kind] ?? timer.kind}</dt><dd><Clock at={timer.at} />, <Relative at={timer.at} />{followsMore(timer.kind) && <>, then <Consequence ns={ns} of={timer} /></>}{timer.held && ' (does not fire while it is paused)'}</dd></>)}
         </dl>
       )}
       {instance.output !== undefined && <><h3>Output</h3><pre class="data" tabIndex={0} aria-label="Output">{prettyJson(instance.output)}</pre></>}

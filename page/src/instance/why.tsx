@@ -120,7 +120,7 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
 /** When a wait to start ends with an error. */
 function EndOfWait({ of }: { of: InstanceWhy['instance']['slot'] | InstanceWhy['instance']['throttled'] }) {
   if (!of?.until) return null
-  return <p>If it still waits at <Clock at={of.until} />, it fails with <code>{of.error}</code>{of.paused && '; the time does not count while it is paused'}.</p>
+  return <p>If it still waits at <Clock at={of.until} />, it fails with <code>{of.error}</code>{of.paused && '; a pause holds it, and the time begins again at the resume'}.</p>
 }
 
 function Lookback({ from }: { from?: string }) {

@@ -81,8 +81,8 @@ TEST(WhyWaits, SayUntilWhenAnInstanceWaits) {
   EXPECT_EQ(lines_of(R"("what": "delay", "causes": "end", "ends": "complete")"),
             "  waits until T: the end of its delay, then completes\n");
   EXPECT_EQ(lines_of(R"("what": "delay", "held": true)"),
-            "  waits until T: the end of its delay; the time does not count while the instance is "
-            "paused\n");
+            "  waits until T: the end of its delay; the instance is paused, so this follows at its "
+            "resume if the time has passed by then\n");
   EXPECT_EQ(lines_of(R"("what": "attempt")"), "  waits until T: the next attempt of its state\n");
   EXPECT_EQ(lines_of(R"("what": "run")"), "  waits until T: the next run of its workflow\n");
 }
