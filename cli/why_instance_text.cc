@@ -202,7 +202,7 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   return lines + end_of_wait_line(slot);
 }
 
-/// What the instance has left of its compensations; empty: nothing.
+/// What the instance has noted of its compensations, or has left; empty: nothing.
 std::string compensation_line(const Json& instance, const WhyTextOptions& options) {
   const Json compensation = instance.value("compensation", Json());
   if (!compensation.is_object()) return "";
@@ -261,6 +261,16 @@ std::string limit_of_call(const Json& limit) {
 /// What follows about a call of a paused instance, or of a paused service; `what` no call does
 /// then.
 std::string pause_of_call(const Json& limit, std::string_view what) {
+  const std::string status = member_text(instance, "status");
+  const bool has_ended =
+      status == "failed" || status == "timedout" || status == "cancelled" || status == "complete";
+  if (!has_ended) {
+    return fmt::format(
+        "  compensations noted: {}, which are made if the instance ends otherwise than complete "
+        "and "
+        "its definition asks for that\n",
+        left);
+  }
   std::string text;
   if (limit.value("paused", false)) text += "; it continues when the instance is resumed";
   if (limit.value("servicePaused", false)) {

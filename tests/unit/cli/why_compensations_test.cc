@@ -12,10 +12,11 @@ namespace millrace {
 namespace {
 
 TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
-  const auto text_with = [](const char* compensation) {
+  const auto text_with = [](const char* compensation, const char* status = "failed") {
     return why_of_instance_text(Json::parse(fmt::format(
-        R"({{"instance": {{"id": "7", "waits": [], "compensation": {}}}, "events": []}})",
-        compensation)));
+        R"({{"instance": {{"id": "7", "status": "{}", "waits": [], "compensation": {}}},
+             "events": []}})",
+        status, compensation)));
   };
   EXPECT_THAT(text_with(R"({"left": 2, "making": true, "ends": "failed"})"),
               testing::HasSubstr("It waits for no event now.\n  makes its compensations, 2 left; "
@@ -28,6 +29,12 @@ TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
   EXPECT_THAT(text_with(R"({"left": 3, "making": false})"),
               testing::HasSubstr(
                   "  compensations left: 3\n    millrace -n default instance compensate 7\n"));
+  const std::string active = text_with(R"({"left": 1, "making": false})", "waiting");
+  EXPECT_THAT(active, testing::HasSubstr("  compensations noted: 1, which are made if the instance "
+                                         "ends otherwise than complete and its definition asks for "
+                                         "that\n"));
+  EXPECT_THAT(active, testing::Not(testing::HasSubstr("instance compensate")))
+      << "an instance that has not ended refuses it";
   EXPECT_THAT(text_with("null"), testing::Not(testing::HasSubstr("compensat")));
 }
 
