@@ -43,9 +43,9 @@ Ended list_functions(Session& session) {
   session.output.list(
       all,
       {field("SERVICE", "service"), inner("KIND", "target", "kind"), flag("PAUSED", "paused"),
-       field("WAITING", "waiting"), field("RUNNING", "running"), field("ASKING", "asking"),
-       age("OLDEST", "oldest", session.console.now()), inner("P99 START", "scheduleToStart", "p99"),
-       inner("LAST ERROR", "lastError", "code")},
+       field("WAITING", "waiting"), field("QUEUED", "queued"), field("RUNNING", "running"),
+       field("ASKING", "asking"), age("OLDEST", "oldest", session.console.now()),
+       inner("P99 START", "scheduleToStart", "p99"), inner("LAST ERROR", "lastError", "code")},
       "service");
   if (all.at("items").empty()) explain_empty_list(session, functions_call(session), "services");
   return ExitCode::kOk;

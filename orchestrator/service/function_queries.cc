@@ -9,6 +9,8 @@
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
@@ -31,9 +33,23 @@ struct ServiceName {
 
 struct ServiceWork {
   uint64_t waiting = 0;
+  uint64_t queued = 0;
   uint64_t running = 0;
-  std::optional<InstanceId> oldest;  ///< the task that has waited longest
+  std::optional<InstanceId> oldest;  ///< the one that has waited longest of those in `waiting`
 };
+
+/// Whether a task that has not started waits for a slot or the throttle of its service, so that no
+/// worker can take it.
+Result<bool> waits_for_limit(const View& view, const StartTask& task) {
+  if (task.slot) {
+    const auto place = TRY(find_call_place(view, task));
+    if (place && place->kind != QueueRow::kCallHolder) return true;
+  }
+  if (!task.throttle) return false;
+  const auto waits = find_throttled_call(view, task);
+  if (!waits && !is_damaged_row(waits.error())) return tl::unexpected(waits.error());
+  return waits && waits->has_value();
+}
 
 struct ShowTarget {
   Json operator()(const WorkQueue& queue) const {
@@ -75,6 +91,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
   size_t bytes = 0;
   bool is_complete = true;
   const auto end = clock_.precise() + at_most;
+  Status status;
   const auto see = [&](const StartTask& task, size_t row_bytes) {
     const bool is_over = looked > 0 && clock_.precise() >= end;
     if (is_over || looked == kMostTasks || bytes >= kMostTaskBytes) {
@@ -92,8 +109,16 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
       name.image = std::get<Container>(task.runs).image;
     }
     ServiceWork& work = services[name];
+    const Result<bool> is_limited =
+        started_.contains(task.task) ? Result<bool>(false) : waits_for_limit(view, task);
+    if (!is_limited) {
+      status = tl::unexpected(is_limited.error());
+      return false;
+    }
     if (started_.contains(task.task)) {
       ++work.running;
+    } else if (*is_limited) {
+      ++work.queued;
     } else {
       ++work.waiting;
       if (!work.oldest || task.task < *work.oldest) work.oldest = task.task;
@@ -101,6 +126,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
     return true;
   };
   TRY(some_tasks(view, see, [](const Error&) {}));
+  TRY(std::move(status));
 
   Json items = Json::array();
   Disclosures disclosures = TRY(Disclosures::read(view, ns, record.number));
@@ -115,6 +141,7 @@ Result<Json> Queries::functions(const View& view, std::string_view ns, Duration 
               {"waiting", work.waiting},
               {"running", work.running}};
     if (name.is_global) item["global"] = true;
+    if (work.queued > 0) item["queued"] = work.queued;
     if (work.oldest) item["oldest"] = format_rfc3339(std::min(time_of(*work.oldest), kLastTime));
     const ServiceFigures::Figures figures = started_.services().of(record.number, name.name);
     if (figures.p50 && figures.p99) {

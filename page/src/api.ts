@@ -2078,7 +2078,7 @@ export type Services = {
       /** The message; missing: it may contain a secret. */
       message?: string
     }
-    /** Since when the oldest task waits. */
+    /** Since when the oldest of the tasks in `waiting` waits. */
     oldest?: string
     paused: boolean
     /** How many tasks run. */
@@ -2087,6 +2087,8 @@ export type Services = {
       /** Seconds. */
       p50: number
       /** Seconds. */
+    /** How many others wait for a slot or the throttle of the service. */
+    queued?: number
       p99: number
     }
     /** The name of the service. */
@@ -2096,7 +2098,7 @@ export type Services = {
       at: string
       kind: "workers" | "request" | "http" | "container"
     }
-    /** How many tasks wait. */
+    /** How many tasks wait for a worker or the service. */
     waiting: number
   }>
   /** How many tasks were read. */

@@ -98,8 +98,10 @@ TEST_F(ListVerbs, ShowsAnOverview) {
 TEST_F(ListVerbs, ShowsServices) {
   expect_outputs({
       {{"function", "list"},
-       "SERVICE  KIND     PAUSED  WAITING  RUNNING  ASKING  OLDEST  P99 START  LAST ERROR\n"
-       "charge   workers  -       2        1        3       5m      2.5        card.declined\n"},
+       "SERVICE  KIND     PAUSED  WAITING  QUEUED  RUNNING  ASKING  OLDEST  P99 START  LAST "
+       "ERROR\n"
+       "charge   workers  -       2        -       1        3       5m      2.5        "
+       "card.declined\n"},
       {{"function", "list", "-o", "name"}, "charge\n"},
       {{"function", "describe", "charge", "-o", "name"}, "charge\n"},
   });

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -108,6 +109,42 @@ TEST_F(FunctionQueriesTest, CountTheTasksOfTheNamespace) {
   ns = shop;
   set_settings(Json{{"paused", {"charge"}}});
   EXPECT_EQ(answer(functions("shop"))["items"][0]["paused"], true);
+}
+
+TEST_F(FunctionQueriesTest, CountTasksThatWaitForALimitByThemselves) {
+  const auto limited = [&](uint8_t number, bool slot, bool throttle) {
+    StartTask one = task(number, {.name = "bank"});
+    const StartLimit rate{.limit = 1, .period = Span::parse("PT1M").value(), .key = {}};
+    if (slot) one.slot = TaskSlot{.limit = 1, .number = number};
+    if (throttle) one.throttle = TaskThrottle{.rate = rate, .timeout = {}, .number = number};
+    write_task(*tx, one);
+    return one;
+  };
+  const auto place = [&](const CallSlotKey& key, QueueRow kind, uint8_t number) {
+    write_call_place(*tx, key, {.kind = kind, .number = number},
+                     {.task = numbered_id(number),
+                      .since = now,
+                      .limit = 1,
+                      .period = Span::parse("PT1M").value()});
+  };
+  const StartTask waits = limited(1, true, false);
+  place(call_slot_key_of(waits), QueueRow::kCallWaiting, 1);
+  place(call_slot_key_of(limited(2, true, false)), QueueRow::kCallPaused, 2);
+  const StartTask holds = limited(3, true, true);
+  place(call_slot_key_of(holds), QueueRow::kCallHolder, 3);
+  place(call_throttle_key_of(holds), QueueRow::kCallThrottled, 3);
+  commit();
+  const auto bank = [&] { return answer(functions())["items"][0]; };
+  EXPECT_EQ(bank()["queued"], 3);
+  EXPECT_EQ(bank()["waiting"], 0) << "no worker can take one of them";
+  EXPECT_FALSE(bank().contains("oldest"));
+  place(call_slot_key_of(limited(4, true, false)), QueueRow::kCallHolder, 4);
+  limited(5, false, true);
+  commit();
+  EXPECT_EQ(bank()["queued"], 3);
+  EXPECT_EQ(bank()["waiting"], 2);
+  EXPECT_EQ(bank()["oldest"], format_rfc3339(time_of(numbered_id(4))));
+  expect_each_read_to_count(functions());
 }
 
 }  // namespace
