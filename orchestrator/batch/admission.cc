@@ -42,6 +42,9 @@ class Instances::Admission final : public StartQuestions {
   }
   Result<bool> is_live() override { return of_.batch_.live.any(entry_.number); }
   Result<bool> has_slot(const Slot& slot) override { return of_.has_room(entry_, workflow_, slot); }
+  Result<std::optional<InstanceId>> holder(const Slot& slot) override {
+    return oldest_holder(of_.batch_.tx, entry_.number, slot);
+  }
   Result<bool> is_permitted(const SlotKey& key) override {
     return of_.is_permitted(now_, entry_, workflow_, key);
   }

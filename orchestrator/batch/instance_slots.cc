@@ -123,7 +123,10 @@ Result<std::optional<Slot>> Instances::slot_of_revived(TimePoint now, const Work
   if (!workflow.concurrency) return std::optional<Slot>();
   std::optional<Slot> slot = TRY(evaluate_slot(workflow, input, now));
   if (slot && !TRY(has_room(entry, workflow, *slot))) {
-    return tl::unexpected(no_slot(entry.id, workflow, *slot, "millrace.concurrency.limit"));
+    return tl::unexpected(no_slot(entry.id, workflow, *slot,
+                                  {.code = "millrace.concurrency.limit",
+                                   .then = "repeat the command",
+                                   .holder = TRY(oldest_holder(batch_.tx, entry.number, *slot))}));
   }
   return slot;
 }

@@ -38,13 +38,14 @@ Status decide_slot(StartQuestions& ask, TimePoint now, const WorkflowEntry& entr
     case kReplace:
       return {};
     case kReject:
-      gate.refusal = no_slot(entry.id, workflow, *gate.place.slot, "millrace.concurrency.limit");
-      gate.effect = EventEffect::Kind::kSkipped;
-      return {};
     case kSkip:
-      gate.refusal = no_slot(entry.id, workflow, *gate.place.slot, "millrace.concurrency.skipped");
+      gate.is_dropped = workflow.concurrency->on_limit == kSkip;
+      gate.refusal = no_slot(
+          entry.id, workflow, *gate.place.slot,
+          {.code = gate.is_dropped ? "millrace.concurrency.skipped" : "millrace.concurrency.limit",
+           .then = "start it again",
+           .holder = TRY(ask.holder(*gate.place.slot))});
       gate.effect = EventEffect::Kind::kSkipped;
-      gate.is_dropped = true;
       return {};
     case kQueue:
       break;
@@ -134,12 +135,22 @@ std::string of_slot_key(const Slot& slot) {
   return slot.key.empty() ? std::string() : fmt::format(" of the key {}", slot.key);
 }
 
+Result<std::optional<InstanceId>> oldest_holder(const View& view, WorkflowNumber workflow,
+                                                const Slot& slot) {
+  const auto first = TRY(read_first_place(view, QueueRow::kHolder, slot_key_of(workflow, slot.key),
+                                          [](const Error&) {}));
+  return first ? std::optional(first->instance) : std::nullopt;
+}
+
 Error no_slot(std::string_view workflow_id, const Workflow& workflow, const Slot& slot,
-              std::string_view code) {
-  return {std::string(code),
+              const WithoutSlot& without) {
+  const std::string holder =
+      without.holder ? fmt::format(", such as {}", to_string(*without.holder)) : "";
+  return {std::string(without.code),
           fmt::format("workflow \"{}\" has no free slot{}: as many instances as its "
-                      "`concurrency.limit` of {} have not ended; start it again when one has ended",
-                      workflow_id, of_slot_key(slot), workflow.concurrency->limit)};
+                      "`concurrency.limit` of {} have not ended{}; {} when one has ended",
+                      workflow_id, of_slot_key(slot), workflow.concurrency->limit, holder,
+                      without.then)};
 }
 
 TimePoint debounced_until(const Debounce& debounce, TimePoint first, TimePoint now) {

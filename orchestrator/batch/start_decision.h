@@ -47,6 +47,9 @@ class StartQuestions {
   virtual Result<bool> is_live() = 0;
   /// Whether a start gets a slot of its key at once.
   virtual Result<bool> has_slot(const Slot& slot) = 0;
+  /// The instance that has held a slot of the key longest; nullopt: none does. Only asked if no
+  /// slot is free.
+  virtual Result<std::optional<InstanceId>> holder(const Slot& slot) = 0;
   /// Whether a start of the key may begin now; none may while the workflow is paused.
   virtual Result<bool> is_permitted(const SlotKey& key) = 0;
 };
@@ -72,10 +75,20 @@ Error not_single(std::string_view workflow);
 /// How a message names the key of a slot: ` of the key "a"`; empty: it has none.
 std::string of_slot_key(const Slot& slot);
 
-/// The error, with that code, of a start that gets no slot. Precondition: the workflow has
-/// `concurrency`.
+/// The instance that has held a slot of the key of the workflow longest; nullopt: none that can be
+/// read. Errors: those of the view.
+Result<std::optional<InstanceId>> oldest_holder(const View& view, WorkflowNumber workflow,
+                                                const Slot& slot);
+
+/// A start, or another run of an ended instance, that gets no slot.
+struct WithoutSlot {
+  std::string_view code;             ///< of the error
+  std::string_view then;             ///< what to do when another instance has ended
+  std::optional<InstanceId> holder;  ///< one that holds a slot of the key; nullopt: not known
+};
+/// Its error. Precondition: the workflow has `concurrency`.
 Error no_slot(std::string_view workflow_id, const Workflow& workflow, const Slot& slot,
-              std::string_view code);
+              const WithoutSlot& without);
 
 /// When a start is due of which a request comes at `now`, and of whose key the first one came at
 /// `first`.

@@ -77,6 +77,7 @@ class StartPredictor::Questions final : public StartQuestions {
   Result<std::optional<Error>> take_rate() override;
   Result<bool> is_live() override { return is_live_; }
   Result<bool> has_slot(const Slot& slot) override;
+  Result<std::optional<InstanceId>> holder(const Slot& slot) override;
   Result<bool> is_permitted(const SlotKey& key) override;
 
  private:
@@ -227,6 +228,10 @@ Result<std::optional<Error>> StartPredictor::Questions::take_rate() {
 }
 
 /// A holder whose instance is gone does not count: the batch of the start frees its slot.
+Result<std::optional<InstanceId>> StartPredictor::Questions::holder(const Slot& slot) {
+  return oldest_holder(view_, entry_.number, slot);
+}
+
 Result<bool> StartPredictor::Questions::has_slot(const Slot& slot) {
   const SlotKey key = slot_key_of(entry_.number, slot.key);
   const SlotCounts counts = TRY(counts_in(view_, key));

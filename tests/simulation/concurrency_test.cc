@@ -143,10 +143,12 @@ TEST_F(ConcurrencyTest, RefusesAStartWhoseKeyIsTooLongOrWhosePriorityIsNoInteger
 
 TEST_F(ConcurrencyTest, RefusesACallWithReject) {
   world.apply(ship("{limit: 1, key: jq(.customer), onLimit: reject}"));
-  start("a");
+  const std::string holder = start("a");
   const Error error = refused("b");
   EXPECT_EQ(error.code, "millrace.concurrency.limit");
   EXPECT_THAT(error.message, HasSubstr("of the key \"c1\""));
+  EXPECT_THAT(error.message, HasSubstr("have not ended, such as " + holder +
+                                       "; start it again when one has ended"));
   EXPECT_EQ(world.metric("millrace_starts_rejected_total"), 1);
   EXPECT_EQ(world.metric("millrace_starts_skipped_total"), 0);
   go("a");
@@ -404,9 +406,12 @@ TEST_F(ConcurrencyTest, NeedsAFreeSlotForARestart) {
   world.apply(ship("{limit: 1}"));
   const std::string ended = start("a");
   cancel(ended);
-  start("b");
+  const std::string holder = start("b");
   const InstanceId id = parse_instance_id(ended).value();
-  EXPECT_EQ(world.refusal(RestartInstance{"default", id}).code, "millrace.concurrency.limit");
+  const Error error = world.refusal(RestartInstance{"default", id});
+  EXPECT_EQ(error.code, "millrace.concurrency.limit");
+  EXPECT_THAT(error.message,
+              HasSubstr("such as " + holder + "; repeat the command when one has ended"));
   go("b");
   world.must(RestartInstance{"default", id});
   const std::string next = start("c");
