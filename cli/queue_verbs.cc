@@ -75,13 +75,14 @@ std::string next_at_text(const Json& queue) {
   return field("", is_pending(queue) ? "startsAt" : "nextAt").cell(queue);
 }
 
-/// What is paused, so that nothing that waits gets its turn, and how many wait for the resume of
-/// their instances; `-`: nothing.
+/// What is paused, so that nothing that waits gets its turn: the workflow, the service, or all that
+/// hold a slot; and how many wait for the resume of their instances. `-`: nothing.
 std::string paused_text(const Json& queue) {
   std::string text;
   const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
   if (queue.contains("workflowPaused")) add("workflow");
   if (queue.contains("servicePaused")) add("service");
+  if (queue.contains("holdersPaused")) add("holders");
   if (queue.contains("paused")) {
     add(field("", "paused").cell(queue) + " " + field("", "kind").cell(queue));
   }
@@ -128,24 +129,25 @@ Ended list_holders(Session& session, const HolderListOptions& options) {
         "give one of --workflow, --service and --image: whose slots are meant; `queue list` lists "
         "those for which something waits");
   }
-  return show_pages(session,
-                    {.path = session.path({"queues", "holders"}),
-                     .query = {{"workflow", options.workflow},
-                               {"service", options.service},
-                               {"image", options.image},
-                               {"key", options.key}}},
-                    options.page,
-                    {field("KEY", "key"), field("INSTANCE", "instance"), field("TASK", "task"),
-                     field("SINCE", "since")},
-                    "instance");
+  return show_pages(
+      session,
+      {.path = session.path({"queues", "holders"}),
+       .query = {{"workflow", options.workflow},
+                 {"service", options.service},
+                 {"image", options.image},
+                 {"key", options.key}}},
+      options.page,
+      {field("KEY", "key"), field("INSTANCE", "instance"), field("TASK", "task"),
+       field("SINCE", "since"), flag("PAUSED", "paused"), field("WAITS FOR", "waitsFor")},
+      "instance");
 }
 
 void add_holders_verb(CommandLine& queue) {
   auto [holders, held] = queue.asking<HolderListOptions>(
       "holders",
       "Lists the instances that hold slots of a workflow with `concurrency`, or the calls that "
-      "hold "
-      "slots of a service or an image, by key, and those of a key from the oldest on",
+      "hold slots of a service or an image, by key, and those of a key from the oldest on: which "
+      "are paused, and which wait for a throttle themselves",
       "millrace queue holders --workflow ship --key '\"c-1\"'", list_holders);
   holders.option("--workflow", held.workflow, "The workflow whose slots are meant", "ID");
   holders.option("--service", held.service, "The service whose slots are meant", "NAME");

@@ -156,9 +156,55 @@ std::string those_that_wait(const Json& limit, std::string_view noun) {
 std::string end_of_wait_line(const Json& wait) {
   const std::string until = member_text(wait, "until");
   if (until.empty()) return "";
+  const std::string error = member_text(wait, "error");
+  if (wait.value("paused", false)) {
+    return fmt::format(
+        "  Its wait has a timeout ({}), which begins again when the instance is resumed.\n", error);
+  }
+  return fmt::format("  If it still waits at {}, it fails with {}.\n", until, error);
+}
+
+/// That the instance is paused, by itself or with its workflow, and what resumes it; empty: it is
+/// not paused.
+std::string pause_lines(const Json& instance, const WhyTextOptions& options) {
+  const std::string by = member_text(instance, "paused");
+  if (by.empty()) return "";
+  const std::string ns = shell_word(options.ns);
+  if (by == "workflow") {
+    return fmt::format(
+        "It is paused with its workflow; what resumes the workflow and its instances:\n"
+        "    millrace -n {} workflow resume {}\n",
+        ns, shell_word(member_text(instance, "workflow")));
+  }
   return fmt::format(
-      "  If it still waits at {}, it fails with {}{}.\n", until, member_text(wait, "error"),
-      wait.value("paused", false) ? "; the time does not count while the instance is paused" : "");
+      "It is paused by itself, and its workflow is not; what resumes it:\n"
+      "    millrace -n {} instance resume {}\n",
+      ns, member_text(instance, "id"));
+}
+
+/// That the workflow of a start is paused, which waits and is not paused itself; empty: it is not.
+std::string paused_workflow_lines(const Json& limit, const Json& instance,
+                                  const WhyTextOptions& options) {
+  if (instance.contains("paused") || !limit.value("workflowPaused", false)) return "";
+  return fmt::format(
+      "  Its workflow is paused, and no start that waits begins; what resumes the workflow:\n"
+      "    millrace -n {} workflow resume {}\n",
+      shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+}
+
+/// The command that lists the starts that wait like this one.
+std::string list_of_starts(const Json& limit, const Json& instance, const WhyTextOptions& options) {
+  const bool may_be_paused = instance.contains("paused") || limit.value("workflowPaused", false);
+  return fmt::format("`millrace -n {} instance list --workflow {} --status pending{}` lists them",
+                     shell_word(options.ns), shell_word(member_text(instance, "workflow")),
+                     may_be_paused ? ",paused" : "");
+}
+
+/// Why one that holds a slot does not end by itself; empty: nothing is known.
+std::string hindrance_of_holder(const Json& holder) {
+  const bool waits = member_text(holder, "waitsFor") == "throttle";
+  if (!holder.value("paused", false)) return waits ? ", which waits for the throttle" : "";
+  return waits ? ", which is paused and waits for the throttle" : ", which is paused";
 }
 
 /// With which error an instance has ended, and for what it waited until then; empty: it has no
@@ -185,21 +231,25 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   if (!slot.value("queued", false)) return "";
   const std::string key =
       slot.contains("key") ? fmt::format(" of the key {}", harmless(dump_json(slot["key"]))) : "";
+  const std::string limit =
+      slot.contains("limit") ? fmt::format(" of {}", slot.value("limit", uint64_t{0})) : "";
   std::string lines = fmt::format(
-      "It waits for a slot{} of its workflow, with the priority {}: {} held, {}; "
-      "`millrace -n {} instance list --workflow {} --status pending` lists them.\n",
-      key, slot.value("priority", 0), slot.value("held", size_t{0}), those_that_wait(slot, "start"),
-      shell_word(options.ns), shell_word(member_text(instance, "workflow")));
+      "It waits for a slot{} of its workflow, with the priority {}: {}{} held, {}; {}.\n", key,
+      slot.value("priority", 0), slot.value("held", size_t{0}), limit,
+      those_that_wait(slot, "start"), list_of_starts(slot, instance, options));
   const Json& holders = member_list(slot, "holders");
   for (const Json& holder : holders) {
-    lines += fmt::format("  held by {} since {}\n", member_text(holder, "instance"),
-                         member_text(holder, "since"));
+    lines += fmt::format("  held by {} since {}{}\n", member_text(holder, "instance"),
+                         member_text(holder, "since"), hindrance_of_holder(holder));
   }
   if (slot.value("held", size_t{0}) > holders.size()) {
     lines += fmt::format("  `millrace -n {} queue holders --workflow {}` lists all holders\n",
                          shell_word(options.ns), shell_word(member_text(instance, "workflow")));
   }
-  return lines + end_of_wait_line(slot);
+  if (slot.value("holdersPaused", false)) {
+    lines += "  All that hold a slot are paused: none gets free before one of them is resumed.\n";
+  }
+  return lines + paused_workflow_lines(slot, instance, options) + end_of_wait_line(slot);
 }
 
 /// What the instance has noted of its compensations, or has left; empty: nothing.
@@ -210,6 +260,16 @@ std::string compensation_line(const Json& instance, const WhyTextOptions& option
   if (compensation.value("making", false)) {
     return fmt::format("  makes its compensations, {} left; then it is {}\n", left,
                        member_text(compensation, "ends"));
+  }
+  const std::string status = member_text(instance, "status");
+  const bool has_ended =
+      status == "failed" || status == "timedout" || status == "cancelled" || status == "complete";
+  if (!has_ended) {
+    return fmt::format(
+        "  compensations noted: {}, which are made if the instance ends otherwise than complete "
+        "and "
+        "its definition asks for that\n",
+        left);
   }
   std::string line = fmt::format("  compensations left: {}", left);
   const Json error = compensation.value("error", Json());
@@ -241,12 +301,14 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
       throttled.contains("nextAt")
           ? fmt::format(" The next of them may begin at {}.", member_text(throttled, "nextAt"))
           : "";
+  const std::string_view turn = instance.contains("paused")
+                                    ? "it has no turn while it is paused; without paused starts, "
+                                    : "";
   return fmt::format(
-             "It waits for the throttle of its workflow{}{}, with the priority {}: {}.{} "
-             "`millrace -n {} instance list --workflow {} --status pending` lists them.\n",
-             limit, key, throttled.value("priority", 0), those_that_wait(throttled, "start"), next,
-             shell_word(options.ns), shell_word(member_text(instance, "workflow"))) +
-         end_of_wait_line(throttled);
+             "It waits for the throttle of its workflow{}{}, with the priority {}: {}{}.{} {}.\n",
+             limit, key, throttled.value("priority", 0), turn, those_that_wait(throttled, "start"),
+             next, list_of_starts(throttled, instance, options)) +
+         paused_workflow_lines(throttled, instance, options) + end_of_wait_line(throttled);
 }
 
 /// For what a call waits: the limit of its service or image, and its key.
@@ -261,16 +323,6 @@ std::string limit_of_call(const Json& limit) {
 /// What follows about a call of a paused instance, or of a paused service; `what` no call does
 /// then.
 std::string pause_of_call(const Json& limit, std::string_view what) {
-  const std::string status = member_text(instance, "status");
-  const bool has_ended =
-      status == "failed" || status == "timedout" || status == "cancelled" || status == "complete";
-  if (!has_ended) {
-    return fmt::format(
-        "  compensations noted: {}, which are made if the instance ends otherwise than complete "
-        "and "
-        "its definition asks for that\n",
-        left);
-  }
   std::string text;
   if (limit.value("paused", false)) text += "; it continues when the instance is resumed";
   if (limit.value("servicePaused", false)) {
@@ -286,11 +338,31 @@ std::string end_of_wait(const Json& limit, std::string_view code) {
                      code);
 }
 
-std::string slot_line_of_call(size_t index, const Json& slot) {
-  return fmt::format(
-      "Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index, limit_of_call(slot),
-      slot.value("held", size_t{0}), slot.value("limit", size_t{0}), those_that_wait(slot, "call"),
-      pause_of_call(slot, "gets a slot"), end_of_wait(slot, "millrace.concurrency.timeout"));
+/// The command that lists all calls that hold a slot.
+std::string list_of_call_holders(const Json& slot, const WhyTextOptions& options) {
+  const char* const kind = slot.contains("image") ? "image" : "service";
+  const std::string key = slot.contains("key")
+                              ? " --key " + shell_word(harmless(dump_json(slot["key"])))
+                              : std::string();
+  return fmt::format("millrace -n {} queue holders --{} {}{}", shell_word(options.ns), kind,
+                     shell_word(member_text(slot, kind)), key);
+}
+
+std::string slot_lines_of_call(size_t index, const Json& slot, const WhyTextOptions& options) {
+  const auto held = slot.value("held", size_t{0});
+  std::string lines = fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index,
+                                  limit_of_call(slot), held, slot.value("limit", size_t{0}),
+                                  those_that_wait(slot, "call"), pause_of_call(slot, "gets a slot"),
+                                  end_of_wait(slot, "millrace.concurrency.timeout"));
+  const Json& holders = member_list(slot, "holders");
+  for (const Json& holder : holders) {
+    const std::string of = member_text(holder, "instance");
+    lines += fmt::format("  held by task {}{} since {}{}\n", member_text(holder, "task"),
+                         of.empty() ? "" : " of instance " + of, member_text(holder, "since"),
+                         hindrance_of_holder(holder));
+  }
+  if (held <= holders.size()) return lines;
+  return lines + fmt::format("  `{}` lists all holders\n", list_of_call_holders(slot, options));
 }
 
 std::string throttle_line_of_call(size_t index, const Json& throttled) {
@@ -312,7 +384,7 @@ std::string waiting_call_lines(const Json& instance, const WhyTextOptions& optio
     if (one.contains("throttled")) {
       lines += throttle_line_of_call(index, one.value("throttled", Json::object()));
     } else {
-      lines += slot_line_of_call(index, one.value("slot", Json::object()));
+      lines += slot_lines_of_call(index, one.value("slot", Json::object()), options);
     }
   }
   if (!lines.empty()) {
@@ -335,11 +407,12 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json waits = awaited_events(instance);
   const std::string others = other_wait_lines(instance, options);
   const Json& entering = member_list(instance, "entering");
-  text += ended_lines(instance);
+  text += ended_lines(instance) + pause_lines(instance, options);
   text += slot_lines(instance, options);
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);
-  if (waits.empty() && entering.empty() && others.empty()) text += "It waits for no event now.\n";
+  const bool waits_for_none = waits.empty() && entering.empty() && others.empty();
+  if (waits_for_none && !instance.contains("paused")) text += "It waits for no event now.\n";
   text += compensation_line(instance, options) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));

@@ -76,7 +76,7 @@ std::string cause_text(const Json& wait) {
   if (what == "service") return service + " is paused";
   if (what == "attempt") return attempt_text(wait);
   if (what == "others") return "it begins when other calls of the state have ended";
-  return "it goes on when the instance is resumed";
+  return "it continues when the instance is resumed";
 }
 
 /// The commands that show more of the call, or that end its wait.
@@ -90,7 +90,6 @@ std::string next_commands(const Json& wait, const std::string& instance, const s
   if (what == "subflow")
     return fmt::format("{}instance why {}\n", begin, member_text(wait, "instance"));
   if (what == "worker") return begin + "function list\n";
-  if (what == "resume") return fmt::format("{}instance resume {}\n", begin, instance);
   if (what != "service") return "";
   return fmt::format("{}function resume {}\n", begin, shell_word(member_text(wait, "service")));
 }

@@ -77,7 +77,10 @@ Json call_slot() {
        {"until?", instant("When its wait ends with `millrace.concurrency.timeout`; missing: it has "
                           "no timeout, or a pause holds it.")},
        {"held", whole("How many calls hold a slot of the service and key.")},
-       {"waiting", whole("How many calls wait for one.")}});
+       {"waiting", whole("How many calls wait for one.")},
+       {"holders?", list(ref("SlotHolder"),
+                         "Of one that waits: the calls that have held theirs "
+                         "longest; at most three.")}});
 }
 
 /// The throttle for which a call waits.
@@ -215,28 +218,46 @@ void add_instance_schemas(ApiSchemas& all) {
   const Json holder = object({
       {"instance", instance_id("An instance that holds a slot.")},
       {"since", instant("Since when it holds the slot.")},
+      {"paused?", exactly(true, "The instance is paused.")},
+      {"waitsFor?", word({"throttle"}, "It waits itself: for the throttle of the workflow.")},
   });
   all["Slot"].schema = object({
       {"queued", flag("Whether the instance waits for the slot.")},
       {"key?", any("The value of `concurrency.key`; none: the workflow has no key.")},
       {"priority", number("A start with a higher one gets a slot first.")},
+      {"limit?", whole("How many slots the newest revision of the workflow gives each key.", 1)},
       {"held", whole("How many instances hold a slot of the key.")},
       {"waiting", whole("How many starts wait for one.")},
       {"holders", list(holder, "Those that have held theirs longest; at most three.")},
+      {"holdersPaused?", exactly(true,
+                                 "Of one that waits: all that hold a slot are paused, and "
+                                 "none gets free before one of them is resumed.")},
+      {"workflowPaused?", exactly(true,
+                                  "Of one that waits: the workflow is paused, and no start "
+                                  "that waits begins before it is resumed.")},
       {"until?", instant("When its wait ends with the `error`; missing: the wait has no timeout.")},
       {"error?", text("The error code.")},
-      {"paused?", exactly(true, "The time stands still, since the instance is paused.")},
+      {"paused?", exactly(true,
+                          "The instance is paused, and its wait begins again, with its whole "
+                          "timeout, when it is resumed.")},
   });
   all["Throttled"].schema = object({
       {"key?", any("The value of `throttle.key`; none: the throttle has no key.")},
       {"priority", number("A start with a higher one begins first.")},
-      {"waiting", whole("How many starts of the key wait.")},
+      {"waiting", whole("How many starts of the key wait that are not paused.")},
       {"limit?", whole("How many instances may start in the period.", 1)},
       {"period?", text("The length of the period, as the definition has it.")},
-      {"nextAt?", instant("When the throttle permits the next start of the key.")},
+      {"nextAt?",
+       instant("When the throttle permits the next start of the key; it may have passed. "
+               "Missing while the workflow is paused.")},
+      {"workflowPaused?", exactly(true,
+                                  "The workflow is paused, and no start that waits begins "
+                                  "before it is resumed.")},
       {"until?", instant("When its wait ends with the `error`; missing: the wait has no timeout.")},
       {"error?", text("The error code.")},
-      {"paused?", exactly(true, "The time stands still, since the instance is paused.")},
+      {"paused?", exactly(true,
+                          "The instance is paused, and its wait begins again, with its whole "
+                          "timeout, when it is resumed.")},
   });
   all["CallWait"].schema = call_wait();
   all["TimeWait"].schema = with_consequence(object({

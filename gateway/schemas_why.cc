@@ -231,6 +231,9 @@ void add_why_schemas(ApiSchemas& all) {
       {"status", text()},
       {"state?", text("The id of the state.")},
       {"since", instant("When the instance entered its state, or ended.")},
+      {"paused?", word({"workflow", "instance"},
+                       "Of a paused one: whether its workflow is paused, too (the resume of the "
+                       "workflow resumes it), or only the instance.")},
       {"error?", object({{"code", text("The error code with which it ended.")},
                          {"msg", text("The message.")}})},
       {"waited?", waited},

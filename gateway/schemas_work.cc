@@ -116,7 +116,10 @@ void add_work_schemas(ApiSchemas& all) {
                        1)},
       {"held?", whole("How many instances or calls hold a slot; not of a throttle.")},
       {"queued", whole("How many starts or calls wait, without those in `paused`.")},
-      {"paused?", whole("How many calls wait until their instance is resumed.", 1)},
+      {"paused?", whole("How many calls wait until their instance is resumed, or how many starts "
+                        "have no turn of the throttle until they are resumed.",
+                        1)},
+      {"holdersPaused?", exactly(true, "Of starts: all instances that hold a slot are paused.")},
       {"workflowPaused?", exactly(true,
                                   "Of starts: the workflow is paused, and no start that waits "
                                   "begins before it is resumed.")},
@@ -158,6 +161,10 @@ void add_work_schemas(ApiSchemas& all) {
       {"instance?", instance_id("The instance that holds the slot, or that of the call.")},
       {"task?", instance_id("The action id of the call that holds the slot.")},
       {"since", instant("Since when it holds the slot.")},
+      {"paused?", exactly(true, "The instance, or that of the call, is paused.")},
+      {"waitsFor?", word({"throttle"},
+                         "It waits itself: for the throttle of the workflow, or of "
+                         "the service of the call.")},
   });
   all["SlotHolders"].schema = page(ref("SlotHolder"));
   const Json firing = with_consequence(

@@ -14,6 +14,7 @@
 #include "base/whole_number.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/slot_holders.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -97,28 +98,33 @@ Json with_key(Json item, const Counts& counts) {
 }
 
 /// Adds the holders of a key that have a higher number than `after`.
-Status add_holders(const View& view, const SlotKey& key, const SlotCounts& counts, uint64_t after,
-                   HolderPage& page) {
-  return each_slot_holder(
+Status add_holders(const View& view, NamespaceNumber ns, const SlotKey& key,
+                   const SlotCounts& counts, uint64_t after, HolderPage& page) {
+  Status status;
+  TRY(each_slot_holder(
       view, key, after,
       [&](const SlotPlace& holder) {
         if (page.ends_before_holder()) return false;
-        Json item{{"instance", to_string(holder.instance)},
-                  {"since", format_rfc3339(holder.since)}};
-        page.add(key.key, holder.number, with_key(std::move(item), counts));
+        auto item = holder_item(view, ns, holder);
+        if (!item) {
+          status = tl::unexpected(item.error());
+          return false;
+        }
+        page.add(key.key, holder.number, with_key(*std::move(item), counts));
         return true;
       },
-      pass_over_damaged_holder);
+      pass_over_damaged_holder));
+  return status;
 }
 
-Status add_holders(const View& view, const CallSlotKey& key, const CallSlotCounts& counts,
-                   uint64_t after, HolderPage& page) {
+Status add_holders(const View& view, NamespaceNumber, const CallSlotKey& key,
+                   const CallSlotCounts& counts, uint64_t after, HolderPage& page) {
   Status status;
   TRY(each_call_holder(
       view, key, after,
       [&](const PlacedCall& holder) {
         if (page.ends_before_holder()) return false;
-        auto item = call_place_json(view, holder.record);
+        auto item = call_holder_item(view, holder.record);
         if (!item) {
           status = tl::unexpected(item.error());
           return false;
@@ -133,31 +139,31 @@ Status add_holders(const View& view, const CallSlotKey& key, const CallSlotCount
 
 /// Adds the holders of a key; returns whether the page has room for a further key.
 template <class Key, class Counts>
-Result<bool> add_key_holders(const View& view, const Key& key, const Counts& counts, uint64_t after,
-                             HolderPage& page) {
+Result<bool> add_key_holders(const View& view, NamespaceNumber ns, const Key& key,
+                             const Counts& counts, uint64_t after, HolderPage& page) {
   if (page.ends_before_key()) return false;
-  TRY(add_holders(view, key, counts, after, page));
+  TRY(add_holders(view, ns, key, counts, after, page));
   if (page.has_ended()) return false;
   page.pass(key.key);
   return true;
 }
 
 /// Adds the holders of the slots of a workflow, of all keys.
-Status add_all_starts(const View& view, WorkflowNumber workflow,
+Status add_all_starts(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
                       const std::optional<HolderCursor>& from, HolderPage& page) {
   std::optional<SlotKey> behind;
   if (from) behind = SlotKey{.workflow = workflow, .key = from->key};
   if (from && from->number) {
     const auto counts = read_slot_counts(view, *behind);
     if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
-    if (counts && !TRY(add_key_holders(view, *behind, *counts, *from->number, page))) return {};
+    if (counts && !TRY(add_key_holders(view, ns, *behind, *counts, *from->number, page))) return {};
   }
   Status status;
   TRY(each_slot_counts(
       view, workflow, behind,
       [&](const SlotKey& key, const SlotCounts& counts) {
         if (key.is_throttle) return false;  // a throttle has no slots; its keys come last
-        const Result<bool> goes_on = add_key_holders(view, key, counts, 0, page);
+        const Result<bool> goes_on = add_key_holders(view, ns, key, counts, 0, page);
         if (!goes_on) status = tl::unexpected(goes_on.error());
         return goes_on.value_or(false);
       },
@@ -166,12 +172,12 @@ Status add_all_starts(const View& view, WorkflowNumber workflow,
 }
 
 /// Adds the holders of the slots of one key of a workflow.
-Status add_starts_of_key(const View& view, const SlotKey& key,
+Status add_starts_of_key(const View& view, NamespaceNumber ns, const SlotKey& key,
                          const std::optional<HolderCursor>& from, HolderPage& page) {
   if (from && (from->key != key.key || !from->number)) return malformed_cursor();
   const SlotCounts counts = TRY(read_slot_counts(view, key));
   if (counts.sealed) return {};  // the value of a secret is found by no guess
-  return add_holders(view, key, counts, from ? *from->number : 0, page);
+  return add_holders(view, ns, key, counts, from ? *from->number : 0, page);
 }
 
 /// Whether the slots are those of the calls of the filter.
@@ -189,7 +195,7 @@ Status add_all_calls(const View& view, NamespaceNumber ns, const HolderFilter& f
     const auto counts = read_call_counts(view, *behind);
     if (!counts && !is_damaged_row(counts.error())) return tl::unexpected(counts.error());
     if (counts && *counts && is_asked((*counts)->service, filter) &&
-        !TRY(add_key_holders(view, *behind, **counts, *from->number, page))) {
+        !TRY(add_key_holders(view, ns, *behind, **counts, *from->number, page))) {
       return {};
     }
   }
@@ -203,7 +209,7 @@ Status add_all_calls(const View& view, NamespaceNumber ns, const HolderFilter& f
           page.pass(key.key);
           return true;
         }
-        const Result<bool> goes_on = add_key_holders(view, key, counts, 0, page);
+        const Result<bool> goes_on = add_key_holders(view, ns, key, counts, 0, page);
         if (!goes_on) status = tl::unexpected(goes_on.error());
         return goes_on.value_or(false);
       },
@@ -236,7 +242,7 @@ Status add_calls_of_key(const View& view, const std::vector<CallSlotKey>& keys,
     const auto counts = TRY(read_call_counts(view, key));
     if (!counts || counts->sealed) continue;
     const uint64_t after = from && is_of_cursor(key) ? *from->number : 0;
-    if (!TRY(add_key_holders(view, key, *counts, after, page))) break;
+    if (!TRY(add_key_holders(view, key.ns, key, *counts, after, page))) break;
   }
   return {};
 }
@@ -253,9 +259,9 @@ Result<Json> Queries::queue_holders(const View& view, std::string_view ns,
   if (!filter.workflow.empty()) {
     const WorkflowNumber workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
     if (key) {
-      TRY(add_starts_of_key(view, slot_key_of(workflow, *key), from, page));
+      TRY(add_starts_of_key(view, number, slot_key_of(workflow, *key), from, page));
     } else {
-      TRY(add_all_starts(view, workflow, from, page));
+      TRY(add_all_starts(view, number, workflow, from, page));
     }
   } else if (key) {
     TRY(add_calls_of_key(view, asked_keys(number, filter, *key), from, page));

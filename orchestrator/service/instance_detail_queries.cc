@@ -132,7 +132,9 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   if (!found.timers.empty() || !found.held_timers.empty()) {
     json["timers"] = TRY(timers_of(found, *workflow, TimerItems(view, ns, definitions_)));
   }
-  if (found.slot) json["slot"] = TRY(slot_item(view, found, disclosure));
+  if (found.slot) {
+    json["slot"] = TRY(slot_item(view, definitions_, found, workflow->id, disclosure));
+  }
   if (is_throttled(found)) {
     json["throttled"] = TRY(throttled_item(view, definitions_, found, workflow->id, disclosure));
   }

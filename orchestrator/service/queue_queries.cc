@@ -11,8 +11,10 @@
 #include "base/ids.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/paused_starts.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/slot_holders.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/start_predictor.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
@@ -28,6 +30,9 @@ namespace {
 constexpr size_t kMostQueuesLooked = 10'000;
 /// After how many bytes of the inputs of pending starts a page ends.
 constexpr size_t kMostPendingBytes = size_t{4} << 20;
+/// At how many paused instances, and at how many that hold slots, one page looks.
+constexpr size_t kMostPausedLooked = 2'000;
+constexpr size_t kMostHoldersOfAPage = 2'000;
 
 /// A position in the list: the id of a workflow, and its key or its pending start that was looked
 /// at last. With a key and without a workflow: the key of calls, which come after the starts.
@@ -159,6 +164,8 @@ struct QueuePage {
   std::string last = {};  ///< the position of the key that was looked at last
   size_t looked = 0;
   size_t bytes = 0;  ///< of the inputs of pending starts
+  size_t paused_looks = kMostPausedLooked;
+  size_t holder_looks = kMostHoldersOfAPage;
 
   /// Whether a further key must wait for the next page; else counts that it is looked at.
   bool is_full_at(std::string at) {
@@ -180,13 +187,20 @@ class ListedWorkflow {
                  const WorkflowRecord& record, StartPredictor& quotas)
       : view_(view), definitions_(definitions), id_(id), record_(record), quotas_(quotas) {}
 
-  /// Adds the keys for which starts wait.
-  Status add_keys(const std::optional<SlotKey>& behind, QueuePage& page) {
+  /// Adds the keys for which starts wait, also those of the throttle that only paused starts have.
+  Status add_keys(NamespaceNumber ns, const std::optional<SlotKey>& behind, QueuePage& page) {
+    PausedStarts paused =
+        TRY(paused_throttled_starts(view_, ns, record_.number, page.paused_looks));
+    if (behind && behind->is_throttle) {
+      paused.erase(paused.begin(), paused.upper_bound(behind->key));
+    }
     const auto add = [&](const SlotKey& key, const SlotCounts& counts) -> Result<bool> {
+      if (key.is_throttle && !TRY(add_paused_before(key.key, paused, page))) return false;
       if (page.is_full_at(queue_cursor(id_, key))) return false;
-      if (counts.queued == 0) return true;
-      page.items.push_back(TRY(described_queue(view_, id_, record_.paused, key, counts, newest())));
-      return true;
+      const auto left_out = key.is_throttle ? paused.find(key.key) : paused.end();
+      const uint64_t number = left_out == paused.end() ? 0 : left_out->second.count;
+      if (left_out != paused.end()) paused.erase(left_out);
+      return add_key(ns, key, counts, number, page);
     };
     Status status;
     TRY(each_slot_counts(
@@ -197,7 +211,9 @@ class ListedWorkflow {
           return goes_on.value_or(false);
         },
         pass_over_damage));
-    return status;
+    TRY(std::move(status));
+    if (page.next.is_null()) TRY(add_paused_before(std::nullopt, paused, page));
+    return {};
   }
 
   /// Adds the starts that `debounce` or `batch` has put off.
@@ -229,6 +245,33 @@ class ListedWorkflow {
   }
 
  private:
+  /// Adds a key if starts wait for it; `paused`: how many are left out.
+  Result<bool> add_key(NamespaceNumber ns, const SlotKey& key, const SlotCounts& counts,
+                       uint64_t paused, QueuePage& page) {
+    if (counts.queued == 0 && paused == 0) return true;
+    Json item = TRY(described_queue(view_, id_, record_.paused, key, counts, newest()));
+    if (paused > 0) item["paused"] = paused;
+    if (!key.is_throttle && TRY(are_holders_paused(view_, ns, key, page.holder_looks))) {
+      item["holdersPaused"] = true;
+    }
+    page.items.push_back(std::move(item));
+    return true;
+  }
+
+  /// Adds the keys that only paused starts have and that come before `key`, and removes them;
+  /// nullopt: all. Returns whether the page has room for a further key.
+  Result<bool> add_paused_before(const std::optional<Fingerprint>& key, PausedStarts& paused,
+                                 QueuePage& page) {
+    while (!paused.empty() && (!key || paused.begin()->first < *key)) {
+      const auto& [fingerprint, starts] = *paused.begin();
+      const SlotKey at{.is_throttle = true, .workflow = record_.number, .key = fingerprint};
+      if (page.is_full_at(queue_cursor(id_, at))) return false;
+      TRY(add_key({}, at, {.key = starts.key, .sealed = starts.sealed}, starts.count, page));
+      paused.erase(paused.begin());
+    }
+    return true;
+  }
+
   /// null: it cannot be read.
   const Workflow* newest() {
     if (!definition_) {
@@ -299,7 +342,7 @@ Result<Json> Queries::queues(const View& view, std::string_view ns, size_t limit
     ListedWorkflow listed(view, definitions_, id, one->second, quotas);
     const bool begins = id == from.workflow;
     const auto pending = begins ? from.pending : std::nullopt;
-    if (!pending) TRY(listed.add_keys(begins ? from.behind : std::nullopt, page));
+    if (!pending) TRY(listed.add_keys(number, begins ? from.behind : std::nullopt, page));
     if (page.next.is_null()) TRY(listed.add_pending(number, pending, clock_.now(), page));
   }
   if (workflow.empty() && page.next.is_null()) {

@@ -1,12 +1,16 @@
 #include "orchestrator/service/slot_item.h"
 
 #include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/excerpt.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
 #include "model/start_rate.h"
 #include "orchestrator/engine/queueing.h"
+#include "orchestrator/service/slot_holders.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/queue_rows.h"
@@ -17,7 +21,8 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kShownHolders = 3;
+/// At how many holders of a key an answer looks for one that is not paused.
+constexpr size_t kMostHoldersLooked = 100;
 
 /// Adds {"until","error","paused"?}: when the wait of a start ends with that error, by its timer of
 /// the kind. Nothing if the wait has no timeout.
@@ -32,6 +37,38 @@ void add_end_of_wait(const Instance& instance, TimerKind kind, Json& item) {
   }
 }
 
+/// The newest revision of a workflow, and whether the workflow is paused.
+struct NewestRevision {
+  std::shared_ptr<const Workflow> workflow;  ///< null: it cannot be read
+  bool is_paused = false;
+};
+
+Result<NewestRevision> newest_of(const View& view, DefinitionCache& definitions,
+                                 const Instance& instance, std::string_view workflow) {
+  const auto record = read_workflow(view, instance.ns, workflow);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  const WorkflowNumber number = instance.revision.workflow;
+  if (!record || !*record || (*record)->number != number) return NewestRevision();
+  return NewestRevision{
+      .workflow = definitions.find_or_load(view, {number, (*record)->latest}).value_or(nullptr),
+      .is_paused = (*record)->paused};
+}
+
+/// The calls that have held a slot of the key longest.
+Result<Json> oldest_holders(const View& view, const CallSlotKey& key) {
+  std::vector<CallPlaceRecord> holders;
+  TRY(each_call_place(
+      view, QueueRow::kCallHolder, key,
+      [&](const PlacedCall& holder) {
+        holders.push_back(holder.record);
+        return holders.size() < kShownHolders;
+      },
+      [](const Error&) {}));
+  Json items = Json::array();
+  for (const CallPlaceRecord& one : holders) items.push_back(TRY(call_holder_item(view, one)));
+  return items;
+}
+
 }  // namespace
 
 Json slot_key_json(const std::string& key) {
@@ -39,7 +76,8 @@ Json slot_key_json(const std::string& key) {
   return value ? value->value() : Json(excerpt(key, kMostSlotKeyBytes));
 }
 
-Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure) {
+Result<Json> slot_item(const View& view, DefinitionCache& definitions, const Instance& instance,
+                       std::string_view workflow, const Disclosure& disclosure) {
   const Slot& slot = *instance.slot;
   const SlotKey key = slot_key_of(instance.revision.workflow, slot.key);
   const auto read = read_slot_counts(view, key);
@@ -51,15 +89,27 @@ Result<Json> slot_item(const View& view, const Instance& instance, const Disclos
             {"waiting", counts.queued},
             {"holders", Json::array()}};
   if (!slot.key.empty()) item["key"] = disclosure.over(slot_key_json(slot.key));
-  if (slot.is_queued) add_end_of_wait(instance, TimerKind::kQueue, item);
+  const NewestRevision newest = TRY(newest_of(view, definitions, instance, workflow));
+  if (newest.workflow && newest.workflow->concurrency) {
+    item["limit"] = newest.workflow->concurrency->limit;
+  }
+  if (slot.is_queued) {
+    add_end_of_wait(instance, TimerKind::kQueue, item);
+    if (newest.is_paused) item["workflowPaused"] = true;
+    size_t looks = kMostHoldersLooked;
+    if (TRY(are_holders_paused(view, instance.ns, key, looks))) item["holdersPaused"] = true;
+  }
+  std::vector<SlotPlace> holders;
   TRY(each_slot_place(
       view, QueueRow::kHolder, key,
       [&](const SlotPlace& holder) {
-        item["holders"].push_back(
-            {{"instance", to_string(holder.instance)}, {"since", format_rfc3339(holder.since)}});
-        return item["holders"].size() < kShownHolders;
+        holders.push_back(holder);
+        return holders.size() < kShownHolders;
       },
       [](const Error&) {}));
+  for (const SlotPlace& one : holders) {
+    item["holders"].push_back(TRY(holder_item(view, instance.ns, one)));
+  }
   return item;
 }
 
@@ -96,15 +146,13 @@ Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
   Json item{{"priority", throttled.priority}, {"waiting", counts ? counts->queued : 0}};
   if (!throttled.key.empty()) item["key"] = disclosure.over(slot_key_json(throttled.key));
   add_end_of_wait(instance, TimerKind::kThrottle, item);
-  const auto record = read_workflow(view, instance.ns, workflow);
-  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  if (!record || !*record || (*record)->number != key.workflow) return item;
-  const auto newest = definitions.find_or_load(view, {key.workflow, (*record)->latest});
-  if (!newest || !(*newest)->throttle) return item;
-  const Throttle& throttle = *(*newest)->throttle;
+  const NewestRevision newest = TRY(newest_of(view, definitions, instance, workflow));
+  if (newest.is_paused) item["workflowPaused"] = true;
+  if (!newest.workflow || !newest.workflow->throttle) return item;
+  const Throttle& throttle = *newest.workflow->throttle;
   item["limit"] = throttle.rate.limit;
   item["period"] = throttle.rate.period.text;
-  if ((*record)->paused) return item;
+  if (newest.is_paused) return item;
   TRY(add_next_at(view, rate_place(view, key), throttle.rate, item));
   return item;
 }
@@ -163,6 +211,7 @@ Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call) {
     const Disclosure disclosure = parts.disclosures.of(parts.instance | call.sealed);
     item["key"] = disclosure.over(slot_key_json(slot.key));
   }
+  if (item["queued"] == true) item["holders"] = TRY(oldest_holders(view, call_slot_key_of(*task)));
   return item;
 }
 

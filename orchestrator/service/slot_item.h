@@ -25,12 +25,15 @@ namespace millrace {
 /// The key of a slot as a JSON value. A damaged one, which is not JSON, is shown as a text.
 Json slot_key_json(const std::string& key);
 
-/// {"queued","key"?,"priority","held","waiting","holders":[{"instance","since"}],"until"?,"error"?,
-/// "paused"?} of an instance with a slot: whether it waits for one, how many instances hold a slot
-/// of its key and how many wait for one, and the three that have held theirs longest; of one that
-/// waits, when the wait ends with an error, and with which; `paused`: the time stands still, as the
-/// instance is paused. Errors: those of the view.
-Result<Json> slot_item(const View& view, const Instance& instance, const Disclosure& disclosure);
+/// {"queued","key"?,"priority","limit"?,"held","waiting","holders":[holder_item()],
+/// "holdersPaused"?,"workflowPaused"?,"until"?,"error"?,"paused"?} of an instance with a slot:
+/// whether it waits for one, how many the newest revision of its workflow, which has that id, gives
+/// each key, how many instances hold a slot of its key and how many wait for one, and the three
+/// that have held theirs longest; of one that waits, whether all holders or the workflow are
+/// paused, so that it gets no slot, and when the wait ends with an error, and with which; `paused`:
+/// the wait begins again when the instance is resumed. Errors: those of the view.
+Result<Json> slot_item(const View& view, DefinitionCache& definitions, const Instance& instance,
+                       std::string_view workflow, const Disclosure& disclosure);
 
 /// The first time at which a throttle permits a start or a call of its key, which may have passed;
 /// nullopt: none counts that would put one off. Errors: those of the view.
@@ -43,10 +46,11 @@ Status add_next_at(const View& view, const StartRatePlace& place, const StartLim
 StartRatePlace rate_place(const View& view, const SlotKey& key);
 StartRatePlace rate_place(const View& view, const CallSlotKey& key);
 
-/// {"key"?,"priority","waiting","limit"?,"period"?,"nextAt"?,"until"?,"error"?,"paused"?} of an
-/// instance that waits for the throttle: how many starts of its key wait, what the newest revision
-/// of its workflow, which has that id, permits, and when it permits the next of them; and the end
-/// of its wait, as of slot_item(). Errors: those of the view.
+/// {"key"?,"priority","waiting","limit"?,"period"?,"nextAt"?,"workflowPaused"?,"until"?,"error"?,
+/// "paused"?} of an instance that waits for the throttle: how many starts of its key wait that are
+/// not paused, what the newest revision of its workflow, which has that id, permits, and when it
+/// permits the next of them, unless the workflow is paused; and the end of its wait, as of
+/// slot_item(). Errors: those of the view.
 Result<Json> throttled_item(const View& view, DefinitionCache& definitions,
                             const Instance& instance, std::string_view workflow,
                             const Disclosure& disclosure);
@@ -76,10 +80,11 @@ struct CallLimitParts {
 };
 
 /// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"servicePaused"?,
-/// "until"?,"held","waiting"} of a call whose attempt needs a slot: whether it waits for one, or
-/// will when its instance is resumed, whether its service is paused, so that no call gets one, when
-/// the wait ends with an error, how many calls hold a slot of its key and how many wait for one.
-/// null: its attempt needs none, or has ended. Errors: those of the view.
+/// "until"?,"held","waiting","holders"?} of a call whose attempt needs a slot: whether it waits for
+/// one, or will when its instance is resumed, whether its service is paused, so that no call gets
+/// one, when the wait ends with an error, how many calls hold a slot of its key and how many wait
+/// for one; `holders`: of one that waits the three that have held theirs longest, as
+/// call_holder_item(). null: its attempt needs none, or has ended. Errors: those of the view.
 Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call);
 
 /// {"service"|"image","global"?,"key"?,"limit","period","priority","paused"?,"servicePaused"?,

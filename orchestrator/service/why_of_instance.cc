@@ -17,6 +17,8 @@
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_calls.h"
 #include "orchestrator/service/why_parts.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 namespace {
@@ -102,6 +104,14 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
   std::vector<std::string> result;
   for (const std::string& type : types) result.push_back(in_small_letters(type));
   return result;
+}
+
+/// Whether the workflow of the instance, which has that id, is paused.
+Result<bool> is_paused_with_workflow(const View& view, const Instance& instance,
+                                     std::string_view id) {
+  const auto record = read_workflow(view, instance.ns, id);
+  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
+  return record && *record && (*record)->number == instance.revision.workflow && (*record)->paused;
 }
 
 /// The first calls of the instance that wait: {"index","slot"} for a slot, with call_slot_item(),
@@ -275,7 +285,14 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     Json waited = TRY(wait_at_end(view, instance, disclosure));
     if (!waited.is_null()) answer["instance"]["waited"] = std::move(waited);
   }
-  if (is_queued(instance)) answer["instance"]["slot"] = TRY(slot_item(view, instance, disclosure));
+  if (instance.paused) {
+    answer["instance"]["paused"] =
+        TRY(is_paused_with_workflow(view, instance, workflow->id)) ? "workflow" : "instance";
+  }
+  if (is_queued(instance)) {
+    answer["instance"]["slot"] =
+        TRY(slot_item(view, parts_.definitions, instance, workflow->id, disclosure));
+  }
   if (is_throttled(instance)) {
     answer["instance"]["throttled"] =
         TRY(throttled_item(view, parts_.definitions, instance, workflow->id, disclosure));

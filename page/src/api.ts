@@ -130,6 +130,8 @@ export type CallSlot = {
   global?: true
   /** How many calls hold a slot of the service and key. */
   held: number
+  /** Of one that waits: the calls that have held theirs longest; at most three. */
+  holders?: Array<SlotHolder>
   /** The image of the container. */
   image?: string
   /** The value of `concurrency.key`; none: the call has no key. */
@@ -1266,6 +1268,8 @@ export type InstanceWhy = {
     id: string
     /** How many other calls have not ended. */
     moreWaits?: number
+    /** Of a paused one: whether its workflow is paused, too (the resume of the workflow resumes it), or only the instance. */
+    paused?: "workflow" | "instance"
     /** When the instance entered its state, or ended. */
     since: string
     slot?: Slot
@@ -1763,6 +1767,8 @@ export type Queue = {
     /** The action id of the call. */
     task?: string
   }
+  /** Of starts: all instances that hold a slot are paused. */
+  holdersPaused?: true
   /** Of calls: the image of the container. */
   image?: string
   /** Of a batch: how many inputs it has. */
@@ -1790,7 +1796,7 @@ export type Queue = {
   }
   /** When the throttle permits the next start or call; it may have passed. Missing while the workflow or the service is paused. */
   nextAt?: string
-  /** How many calls wait until their instance is resumed. */
+  /** How many calls wait until their instance is resumed, or how many starts have no turn of the throttle until they are resumed. */
   paused?: number
   /** The length of the period of the throttle, as the definition has it. */
   period?: string
@@ -2081,14 +2087,14 @@ export type Services = {
     /** Since when the oldest of the tasks in `waiting` waits. */
     oldest?: string
     paused: boolean
+    /** How many others wait for a slot or the throttle of the service. */
+    queued?: number
     /** How many tasks run. */
     running: number
     scheduleToStart?: {
       /** Seconds. */
       p50: number
       /** Seconds. */
-    /** How many others wait for a slot or the throttle of the service. */
-    queued?: number
       p99: number
     }
     /** The name of the service. */
@@ -2124,12 +2130,20 @@ export type Slot = {
   holders: Array<{
     /** An instance that holds a slot. */
     instance: string
+    /** The instance is paused. */
+    paused?: true
     /** Since when it holds the slot. */
     since: string
+    /** It waits itself: for the throttle of the workflow. */
+    waitsFor?: "throttle"
   }>
+  /** Of one that waits: all that hold a slot are paused, and none gets free before one of them is resumed. */
+  holdersPaused?: true
   /** The value of `concurrency.key`; none: the workflow has no key. */
   key?: unknown
-  /** The time stands still, since the instance is paused. */
+  /** How many slots the newest revision of the workflow gives each key. */
+  limit?: number
+  /** The instance is paused, and its wait begins again, with its whole timeout, when it is resumed. */
   paused?: true
   /** A start with a higher one gets a slot first. */
   priority: number
@@ -2139,6 +2153,8 @@ export type Slot = {
   until?: string
   /** How many starts wait for one. */
   waiting: number
+  /** Of one that waits: the workflow is paused, and no start that waits begins before it is resumed. */
+  workflowPaused?: true
 }
 
 export type SlotHolder = {
@@ -2148,10 +2164,14 @@ export type SlotHolder = {
   instance?: string
   /** The value of the `key` of the `concurrency`; none: it has none. */
   key?: unknown
+  /** The instance, or that of the call, is paused. */
+  paused?: true
   /** Since when it holds the slot. */
   since: string
   /** The action id of the call that holds the slot. */
   task?: string
+  /** It waits itself: for the throttle of the workflow, or of the service of the call. */
+  waitsFor?: "throttle"
 }
 
 export type SlotHolders = {
@@ -2469,9 +2489,9 @@ export type Throttled = {
   key?: unknown
   /** How many instances may start in the period. */
   limit?: number
-  /** When the throttle permits the next start of the key. */
+  /** When the throttle permits the next start of the key; it may have passed. Missing while the workflow is paused. */
   nextAt?: string
-  /** The time stands still, since the instance is paused. */
+  /** The instance is paused, and its wait begins again, with its whole timeout, when it is resumed. */
   paused?: true
   /** The length of the period, as the definition has it. */
   period?: string
@@ -2479,8 +2499,10 @@ export type Throttled = {
   priority: number
   /** When its wait ends with the `error`; missing: the wait has no timeout. */
   until?: string
-  /** How many starts of the key wait. */
+  /** How many starts of the key wait that are not paused. */
   waiting: number
+  /** The workflow is paused, and no start that waits begins before it is resumed. */
+  workflowPaused?: true
 }
 
 export type TimeWait = {

@@ -426,7 +426,10 @@ TEST_F(CallSlotsTest, SaysForWhichSlotACallWaits) {
   const InstanceId waits = parse_instance_id(start("b")).value();
   const Snapshot view = Snapshot::take(world.environment()).value();
   const Json calls = world.queries().instance_calls(view, "default", waits, 10, "").value();
-  const Json& slot = calls["items"][0]["slot"];
+  Json slot = calls["items"][0]["slot"];
+  ASSERT_EQ(slot["holders"].size(), 1U);
+  EXPECT_EQ(slot["holders"][0]["task"], to_string(world.functions.tasks().back().id));
+  slot.erase("holders");
   EXPECT_EQ(slot, (Json{{"service", "bank"},
                         {"key", "c1"},
                         {"limit", 1},

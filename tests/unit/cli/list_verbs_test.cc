@@ -140,7 +140,8 @@ TEST_F(ListVerbs, ShowsStartsThatWait) {
   const CommandOutput shown = run({"queue", "list", "--workflow", "ship"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("KIND    WORKFLOW OR SERVICE  KEY"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("1 of 1 held  workflow  " + instance + "  -1 "), std::string::npos)
+  EXPECT_NE(shown.out.find("1 of 1 held  workflow, holders  " + instance + "  -1 "),
+            std::string::npos)
       << shown.out;
   EXPECT_NE(shown.out.find(instance), std::string::npos) << shown.out;
   EXPECT_EQ(run({"queue", "list", "--workflow", "none"}).code, 3);
@@ -152,7 +153,8 @@ TEST_F(ListVerbs, ShowsTheHoldersOfSlots) {
   const std::string since = "2021-09-01T11:00:00.000Z";
   expect_outputs({
       {{"queue", "holders", "--workflow", "ship", "--limit", "3"},
-       "KEY  INSTANCE" + pad + "  TASK  SINCE\nc-1  " + instance + "  -     " + since + "\n"},
+       "KEY  INSTANCE" + pad + "  TASK  SINCE                     PAUSED  WAITS FOR\nc-1  " +
+           instance + "  -     " + since + "  yes     throttle\n"},
       {{"queue", "holders", "--service", "bank", "-o", "name"}, instance + "\n"},
   });
   ASSERT_EQ(run({"queue", "holders", "--image", "tool:1", "--key", "\"c-1\""}).code, 0);
@@ -168,9 +170,10 @@ TEST_F(ListVerbs, ShowsCallsThatWait) {
   const CommandOutput shown = run({"queue", "list"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_NE(shown.out.find("calls   bank"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("3 of 3 held  service, 2 calls  " + std::string(FakeService::kInstance) +
-                           "  0         2021-09-01T12:00:00.000Z"),
-            std::string::npos)
+  EXPECT_NE(
+      shown.out.find("3 of 3 held  service, 2 calls   " + std::string(FakeService::kInstance) +
+                     "  0         2021-09-01T12:00:00.000Z"),
+      std::string::npos)
       << shown.out;
 }
 

@@ -13,10 +13,16 @@ TEST(WhyOfInstance, NamesTheSlotForWhichACallWaits) {
   const std::string text = why_of_instance_text(Json::parse(R"({"instance": {
       "id": "i", "waitingCalls": [{"index": 4, "slot": {
           "service": "bank", "key": "c-1", "limit": 3, "priority": 0, "queued": true, "held": 3,
-          "waiting": 2, "until": "2026-01-01T00:00:00Z"}}]}, "events": [], "looked": 0})"));
+          "waiting": 2, "until": "2026-01-01T00:00:00Z", "holders": [
+            {"task": "t", "instance": "a", "since": "S", "waitsFor": "throttle"},
+            {"task": "u", "since": "S"}]}}]}, "events": [], "looked": 0})"));
   EXPECT_NE(text.find("Call 4 waits for a slot of service bank with the key \"c-1\": 3 of 3 held, "
                       "2 calls wait. If it still waits at 2026-01-01T00:00:00Z, it fails with "
-                      "millrace.concurrency.timeout.\n"),
+                      "millrace.concurrency.timeout.\n"
+                      "  held by task t of instance a since S, which waits for the throttle\n"
+                      "  held by task u since S\n"
+                      "  `millrace -n default queue holders --service bank --key '\"c-1\"'` lists "
+                      "all holders\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("`millrace -n default queue list` shows each key for which calls wait, and "
@@ -28,7 +34,8 @@ TEST(WhyOfInstance, NamesTheSlotForWhichACallWaits) {
           "image": "paint", "limit": 1, "priority": 0, "queued": true, "paused": true, "held": 1,
           "waiting": 0}}]}, "events": [], "looked": 0})"));
   EXPECT_NE(paused.find("Call 0 waits for a slot of image paint: 1 of 1 held, 0 calls wait; it "
-                        "continues when the instance is resumed.\n"),
+                        "continues when the instance is resumed.\n"
+                        "  `millrace -n default queue holders --image paint` lists all holders\n"),
             std::string::npos)
       << paused;
 }

@@ -2,6 +2,7 @@
 // events that came for a namespace that does not exist.
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -32,18 +33,59 @@ TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForTheThrottle) {
 TEST(WhyInstanceText, SaysUntilWhenAStartWaitsForASlotAndWhoHoldsIt) {
   const std::string text = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
     "workflow": "ship", "slot": {"queued": true, "key": "c-1", "priority": 2, "held": 5,
-    "waiting": 1, "until": "U", "error": "millrace.concurrency.timeout", "paused": true,
-    "holders": [{"instance": "a", "since": "S"}]}}, "events": [], "looked": 0})"));
+    "limit": 4, "waiting": 1, "until": "U", "error": "millrace.concurrency.timeout",
+    "holdersPaused": true, "workflowPaused": true, "holders": [
+      {"instance": "a", "since": "S", "paused": true},
+      {"instance": "b", "since": "S", "paused": true, "waitsFor": "throttle"},
+      {"instance": "c", "since": "S", "waitsFor": "throttle"}]}}, "events": [], "looked": 0})"));
   EXPECT_NE(text.find("It waits for a slot of the key \"c-1\" of its workflow, with the priority "
-                      "2: 5 held, 1 start waits; `millrace -n default instance list --workflow "
-                      "ship --status pending` "
-                      "lists them.\n"
-                      "  held by a since S\n"
+                      "2: 5 of 4 held, 1 start waits; `millrace -n default instance list "
+                      "--workflow ship --status pending,paused` lists them.\n"
+                      "  held by a since S, which is paused\n"
+                      "  held by b since S, which is paused and waits for the throttle\n"
+                      "  held by c since S, which waits for the throttle\n"
                       "  `millrace -n default queue holders --workflow ship` lists all holders\n"
-                      "  If it still waits at U, it fails with millrace.concurrency.timeout; the "
-                      "time does not count while the instance is paused.\n"),
+                      "  All that hold a slot are paused: none gets free before one of them is "
+                      "resumed.\n"
+                      "  Its workflow is paused, and no start that waits begins; what resumes the "
+                      "workflow:\n"
+                      "    millrace -n default workflow resume ship\n"
+                      "  If it still waits at U, it fails with millrace.concurrency.timeout.\n"),
             std::string::npos)
       << text;
+  const std::string bare = why_of_instance_text(Json::parse(R"({"instance": {"id": "i",
+    "workflow": "ship", "slot": {"queued": true, "priority": 0, "held": 1, "waiting": 1,
+    "holders": []}}, "events": [], "looked": 0})"));
+  EXPECT_NE(bare.find("with the priority 0: 1 held, 1 start waits; `millrace -n default instance "
+                      "list --workflow ship --status pending` lists them.\n"),
+            std::string::npos)
+      << bare;
+}
+
+TEST(WhyInstanceText, SaysFirstThatAnInstanceIsPausedAndWhatResumesIt) {
+  const auto text_of = [](const char* by, const char* more) {
+    return why_of_instance_text(
+        Json::parse(fmt::format(R"({{"instance": {{"id": "i", "workflow": "ship",
+          "status": "paused", "state": "a", "since": "E", "paused": "{}"{}}}, "events": [],
+          "looked": 0}})",
+                                by, more)),
+        {.ns = "my shop"});
+  };
+  EXPECT_EQ(text_of("instance", ""),
+            "Instance i of ship: paused, state a, since E\n"
+            "It is paused by itself, and its workflow is not; what resumes it:\n"
+            "    millrace -n 'my shop' instance resume i\n");
+  EXPECT_EQ(text_of("workflow", R"(, "throttled": {"limit": 2, "period": "PT2M", "priority": 0,
+                "waiting": 0, "workflowPaused": true, "until": "U", "paused": true,
+                "error": "millrace.throttle.timeout"})"),
+            "Instance i of ship: paused, state a, since E\n"
+            "It is paused with its workflow; what resumes the workflow and its instances:\n"
+            "    millrace -n 'my shop' workflow resume ship\n"
+            "It waits for the throttle of its workflow (2 in PT2M), with the priority 0: it has no "
+            "turn while it is paused; without paused starts, 0 starts wait. `millrace -n 'my shop' "
+            "instance list --workflow ship --status pending,paused` lists them.\n"
+            "  Its wait has a timeout (millrace.throttle.timeout), which begins again when the "
+            "instance is resumed.\n");
 }
 
 TEST(WhyInstanceText, SaysWithWhichErrorItEndedAndForWhatItHadWaited) {

@@ -57,8 +57,8 @@ TEST(WhyWaits, SayForWhatACallWaits) {
        begin + "attempt 1 has failed with mail.down, and the next one begins at N\n"},
       {R"("for": "attempt", "nextRetryAt": "N")",
        begin + "attempt 1 has failed, and the next one begins at N\n"},
-      {R"("for": "resume")", begin + "it goes on when the instance is resumed; attempt 1, since S\n"
-                                     "    millrace -n 'my shop' instance resume i\n"},
+      {R"("for": "resume")",
+       begin + "it continues when the instance is resumed; attempt 1, since S\n"},
   };
   for (const Row& row : rows) EXPECT_EQ(lines_of_call(row.members), row.lines) << row.members;
 }

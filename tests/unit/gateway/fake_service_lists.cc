@@ -190,6 +190,7 @@ Result<Json> FakeService::queues(std::string_view, size_t limit, std::string_vie
       {"held", 1},
       {"queued", 2},
       {"workflowPaused", true},
+      {"holdersPaused", true},
       {"next", {{"instance", kInstance}, {"since", "2021-09-01T12:00:00.000Z"}, {"priority", -1}}},
       {"holder", {{"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}}}};
   const Json calls = {{"kind", "calls"},
@@ -236,7 +237,11 @@ Result<Json> FakeService::queue_holders(std::string_view, const HolderFilter& fi
   holder_filter_ = filter;
   limit_ = filter.limit;
   if (filter.workflow == "none") return fail("workflow.not_found", "no workflow");
-  Json holder{{"key", "c-1"}, {"instance", kInstance}, {"since", "2021-09-01T11:00:00.000Z"}};
+  Json holder{{"key", "c-1"},
+              {"instance", kInstance},
+              {"since", "2021-09-01T11:00:00.000Z"},
+              {"paused", true},
+              {"waitsFor", "throttle"}};
   if (filter.workflow.empty()) holder["task"] = kTask;
   return Json{{"items", Json::array({holder})}, {"next", nullptr}};
 }

@@ -83,6 +83,50 @@ TEST_F(HolderQueriesTest, ShowAllHoldersOfAKeyTheOldestFirst) {
   EXPECT_THAT(answer(holders({.workflow = "ship", .key = "c-3"}))["items"], IsEmpty());
 }
 
+TEST_F(HolderQueriesTest, SayWhichArePausedAndWhichWaitForAThrottle) {
+  hold("", 1, 3);
+  Instance paused = waiting_instance(ship_, 1);
+  paused.paused = true;
+  paused.status = InstanceStatus::kPaused;
+  store(paused);
+  Instance throttled = waiting_instance(ship_, 2);
+  throttled.throttled = Throttled{.number = 7};
+  store(throttled);
+  const SlotService bank{.name = "bank"};
+  hold_calls(bank, "", 51, 3);
+  for (const uint8_t number : {51, 52}) {
+    StartTask task{.ns = ns,
+                   .task = numbered_id(number),
+                   .caller = Caller{.instance = numbered_id(number == 51 ? 1 : 2), .attempt = 1},
+                   .by = numbered_id(number == 51 ? 1 : 2),
+                   .workflow = ship_,
+                   .state = "a",
+                   .function = "f",
+                   .runs = NamedService{.name = "bank"},
+                   .input = Json(nullptr)};
+    task.slot = TaskSlot{.limit = 9, .number = number};
+    const StartLimit rate{.limit = 1, .period = Span::parse("PT1M").value(), .key = {}};
+    if (number == 52) task.throttle = TaskThrottle{.rate = rate, .timeout = {}, .number = 4};
+    write_task(*tx, task);
+    if (number == 51) continue;
+    const CallSlotKey key = call_throttle_key_of(task);
+    write_call_place(*tx, key, {.kind = waiting_kind(key), .number = 4},
+                     {.task = task.task, .since = now, .limit = 1, .period = rate.period});
+  }
+  commit();
+  const auto marks = [&](const HolderFilter& filter) {
+    const Json items = answer(holders(filter))["items"];
+    Json shown = Json::array();
+    for (const Json& item : items) {
+      shown.push_back({item.value("paused", false), item.value("waitsFor", "")});
+    }
+    return shown;
+  };
+  const Json expected = Json::parse(R"([[true, ""], [false, "throttle"], [false, ""]])");
+  EXPECT_EQ(marks({.workflow = "ship"}), expected) << "the third one is gone";
+  EXPECT_EQ(marks({.service = "bank"}), expected);
+}
+
 TEST_F(HolderQueriesTest, ShowTheHoldersOfAllKeys) {
   hold("\"c-1\"", 1, 3);
   hold("\"c-2\"", 10, 2);

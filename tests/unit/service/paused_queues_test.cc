@@ -24,6 +24,28 @@ class PausedQueuesTest : public QueryTest {
     };
   }
 
+  /// Stores an instance that holds a slot of the key without a value.
+  void hold(uint8_t number, bool paused) {
+    const SlotKey key = slot_key_of(ship_, "");
+    Instance holder = waiting_instance(ship_, number);
+    holder.slot = Slot{.number = number, .is_queued = false};
+    holder.paused = paused;
+    if (paused) holder.status = InstanceStatus::kPaused;
+    write_slot_place(*tx, key, *holder.slot, {.instance = holder.id, .since = now});
+    store(holder);
+  }
+  /// Stores a start that waits for the throttle of the workflow and is paused.
+  void pause_start(WorkflowNumber workflow, uint8_t number, const std::string& key,
+                   Sealing sealed = {}) {
+    Instance start = waiting_instance(workflow, number);
+    start.status = InstanceStatus::kPaused;
+    start.phase = Phase::kEntering;
+    start.paused = true;
+    start.throttled = Throttled{.key = key, .number = number};
+    start.sealed = sealed;
+    store(start);
+  }
+
   const WorkflowNumber ship_;
 };
 
@@ -50,6 +72,56 @@ TEST_F(PausedQueuesTest, MarkAPausedWorkflowAndShowNoTurnOfItsThrottle) {
   for (const WorkflowNumber one : {ship_, send}) catalog.pause_workflow(*tx, one, true);
   commit_catalog();
   EXPECT_EQ(marks(), Json::parse(R"([["send", true, false], ["ship", true, false]])"));
+}
+
+TEST_F(PausedQueuesTest, SayThatAllThatHoldASlotArePaused) {
+  const auto are_paused = [&] { return answer(list())["items"][0].contains("holdersPaused"); };
+  write_slot_counts(*tx, slot_key_of(ship_, ""), {.held = 2, .queued = 1});
+  commit();
+  EXPECT_FALSE(are_paused()) << "nothing is known of the holders";
+  hold(1, true);
+  EXPECT_TRUE(are_paused());
+  hold(2, false);
+  EXPECT_FALSE(are_paused());
+  hold(2, true);
+  EXPECT_TRUE(are_paused());
+  expect_each_read_to_count(list());
+}
+
+TEST_F(PausedQueuesTest, ShowPausedStartsThatHaveNoTurnOfTheThrottle) {
+  const WorkflowNumber send = apply(
+      "id: send\nthrottle: {limit: 2, period: PT1M, key: jq(.c)}\n"
+      "states:\n- {id: a, type: noop}\n");
+  pause_start(send, 1, "1");
+  pause_start(send, 2, "1");
+  pause_start(send, 3, "2");
+  pause_start(send, 4, "3", Sealing::kHidden);
+  store(waiting_instance(send, 5));
+  write_slot_counts(*tx, throttle_key_of(send, "2"), {.key = "2", .queued = 4});
+  write_slot_counts(*tx, throttle_key_of(send, "4"), {.key = "4", .queued = 5});
+  commit();
+  Json shown = Json::object();
+  const Json items = answer(list())["items"];
+  for (const Json& item : items) {
+    EXPECT_EQ(item["workflow"], "send");
+    EXPECT_EQ(item["reason"], "throttle");
+    EXPECT_EQ(item["limit"], 2);
+    EXPECT_FALSE(item.contains("next"));
+    shown[dump_json(item["key"])] = Json{item["queued"], item.value("paused", 0)};
+  }
+  EXPECT_EQ(items.size(), 4U);
+  EXPECT_EQ(shown, Json::parse(R"({"1": [0, 2], "2": [4, 1], "\"(sealed)\"": [0, 1],
+                                   "4": [5, 0]})"));
+  for (const size_t limit : {1, 2, 3}) {
+    Json all = Json::array();
+    std::string cursor;
+    do {
+      const Json page = answer(list(limit, cursor));
+      for (const Json& item : page["items"]) all.push_back(item);
+      cursor = page["next"].is_null() ? "" : page["next"].get<std::string>();
+    } while (!cursor.empty() && all.size() < 9);
+    EXPECT_EQ(all, items) << limit;
+  }
 }
 
 TEST_F(PausedQueuesTest, MarkAPausedServiceAndShowNoTurnOfItsThrottle) {

@@ -103,6 +103,36 @@ TEST_F(StartWaitTest, HasAnEndWithAnError) {
   EXPECT_EQ(waits["error"], "millrace.throttle.timeout");
 }
 
+TEST_F(StartWaitTest, ShowsWhatIsPaused) {
+  const auto asked = [&] { return of_instance(1)["instance"]; };
+  store(queued());
+  EXPECT_EQ(asked()["slot"]["limit"], 1);
+  EXPECT_FALSE(asked().contains("paused"));
+  EXPECT_FALSE(asked()["slot"].contains("holdersPaused"));
+  Instance holder = waiting_instance(ship_, 2);
+  holder.slot = Slot{.key = "\"a\"", .number = 3, .is_queued = false};
+  holder.paused = true;
+  holder.status = InstanceStatus::kPaused;
+  write_slot_place(*tx, slot_key_of(ship_, "\"a\""), *holder.slot,
+                   {.instance = holder.id, .since = now});
+  store(holder);
+  EXPECT_EQ(asked()["slot"]["holdersPaused"], true);
+  EXPECT_EQ(asked()["slot"]["holders"][0]["paused"], true);
+  Instance paused = throttled();
+  paused.paused = true;
+  paused.status = InstanceStatus::kPaused;
+  store(paused);
+  EXPECT_EQ(asked()["paused"], "instance");
+  EXPECT_FALSE(asked()["throttled"].contains("workflowPaused"));
+  catalog.pause_workflow(*tx, ship_, true);
+  commit_catalog();
+  EXPECT_EQ(asked()["paused"], "workflow");
+  EXPECT_EQ(asked()["throttled"]["workflowPaused"], true);
+  store(queued());
+  EXPECT_EQ(asked()["slot"]["workflowPaused"], true) << "it was resumed by itself";
+  EXPECT_FALSE(asked().contains("paused"));
+}
+
 TEST_F(StartWaitTest, IsNamedWhenItHasEndedTheInstance) {
   using enum HistoryKind;
   const auto at = [&](int second) { return format_rfc3339(now + seconds(second)); };

@@ -183,8 +183,13 @@ TEST_F(WhyOfCallsTest, SayThatACallWaitsForASlot) {
   write_call_counts(*tx, key, {.service = slot_service_of(limited), .queued = 1});
   write_call_place(*tx, key, place, {.task = task_id(), .since = now});
   commit();
+  write_call_place(*tx, key, {.kind = QueueRow::kCallHolder, .number = 3},
+                   {.task = numbered_id(71), .since = now});
+  commit();
   EXPECT_EQ(awaited(), "slot");
   EXPECT_EQ(of_instance(1)["instance"]["waitingCalls"].size(), 1U);
+  EXPECT_EQ(of_instance(1)["instance"]["waitingCalls"][0]["slot"]["holders"],
+            Json::array({{{"task", to_string(numbered_id(71))}, {"since", format_rfc3339(now)}}}));
   set_settings({{"paused", {"mail"}}});
   EXPECT_EQ(awaited(), "service") << "no call gets a slot";
   EXPECT_EQ(of_instance(1)["instance"]["waitingCalls"][0]["slot"]["servicePaused"], true);
