@@ -124,6 +124,14 @@ Column field(std::string title, std::string key) {
           [key = std::move(key)](const Json& item) { return text_of(member(item, key)); }};
 }
 
+Column json_value(std::string title, std::string key) {
+  return {std::move(title), [key = std::move(key)](const Json& item) -> std::string {
+            const auto found = item.find(key);
+            if (found == item.end()) return "-";
+            return *found == "" || found->is_null() ? dump_json(*found) : text_of(*found);
+          }};
+}
+
 Column flag(std::string title, std::string key) {
   return {std::move(title), [key = std::move(key)](const Json& item) {
             return std::string(member(item, key) == Json(true) ? "yes" : "-");

@@ -39,6 +39,10 @@ struct Column {
 /// string.
 Column field(std::string title, std::string key);
 
+/// A column with the JSON value of `item[key]`, of which also null is one; a text has no quotes
+/// unless it is empty. `-`: there is none.
+Column json_value(std::string title, std::string key);
+
 /// A column with `yes` if `item[key]` is true, else `-`.
 Column flag(std::string title, std::string key);
 

@@ -113,7 +113,7 @@ Ended list_queues(Session& session, const QueueListOptions& options) {
   return show_pages(
       session, {.path = session.path({"queues"}), .query = {{"workflow", options.workflow}}},
       options.page,
-      {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, field("KEY", "key"),
+      {field("KIND", "kind"), Column{"WORKFLOW OR SERVICE", of_text}, json_value("KEY", "key"),
        Column{"WAITS FOR", awaited_text}, Column{"WAITING", waiting_text},
        Column{"LIMIT", limit_text}, Column{"PAUSED", paused_text}, Column{"NEXT", next_text},
        Column{"PRIORITY", priority_text}, Column{"SINCE", since_text},
@@ -137,7 +137,7 @@ Ended list_holders(Session& session, const HolderListOptions& options) {
                  {"image", options.image},
                  {"key", options.key}}},
       options.page,
-      {field("KEY", "key"), field("INSTANCE", "instance"), field("TASK", "task"),
+      {json_value("KEY", "key"), field("INSTANCE", "instance"), field("TASK", "task"),
        field("SINCE", "since"), flag("PAUSED", "paused"), field("WAITS FOR", "waitsFor")},
       "instance");
 }

@@ -153,7 +153,7 @@ TEST_F(ListVerbs, ShowsTheHoldersOfSlots) {
   const std::string since = "2021-09-01T11:00:00.000Z";
   expect_outputs({
       {{"queue", "holders", "--workflow", "ship", "--limit", "3"},
-       "KEY  INSTANCE" + pad + "  TASK  SINCE                     PAUSED  WAITS FOR\nc-1  " +
+       "KEY   INSTANCE" + pad + "  TASK  SINCE                     PAUSED  WAITS FOR\nnull  " +
            instance + "  -     " + since + "  yes     throttle\n"},
       {{"queue", "holders", "--service", "bank", "-o", "name"}, instance + "\n"},
   });

@@ -237,7 +237,7 @@ Result<Json> FakeService::queue_holders(std::string_view, const HolderFilter& fi
   holder_filter_ = filter;
   limit_ = filter.limit;
   if (filter.workflow == "none") return fail("workflow.not_found", "no workflow");
-  Json holder{{"key", "c-1"},
+  Json holder{{"key", nullptr},
               {"instance", kInstance},
               {"since", "2021-09-01T11:00:00.000Z"},
               {"paused", true},

@@ -82,7 +82,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsAndMetrics) {
        {},
        "",
        200,
-       fmt::format(R"({{"items":[{{"key":"c-1","instance":"{}","since":"2021-09-01T11:00:00.000Z",
+       fmt::format(R"({{"items":[{{"key":null,"instance":"{}","since":"2021-09-01T11:00:00.000Z",
            "paused":true,"waitsFor":"throttle"}}],"next":null}})",
                    FakeService::kInstance)},
       {"GET", "/v1/ns/default/queues/holders?workflow=none", {}, "", 404, "workflow.not_found"},
