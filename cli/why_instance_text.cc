@@ -252,6 +252,21 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
   return lines + paused_workflow_lines(slot, instance, options) + end_of_wait_line(slot);
 }
 
+/// The compensations that an operator has passed over; empty: none is known.
+std::string passed_line(const Json& instance, const WhyTextOptions& options) {
+  const Json& passed = member_list(instance, "passedCompensations");
+  std::string numbers;
+  for (const Json& number : passed) {
+    numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", dump_json(number));
+  }
+  if (numbers.empty()) return "";
+  return fmt::format(
+      "  compensations that were passed over, not made: number {}; `millrace -n {} instance "
+      "history "
+      "{}` shows what they undo\n",
+      numbers, shell_word(options.ns), member_text(instance, "id"));
+}
+
 /// What the instance has noted of its compensations, or has left; empty: nothing.
 std::string compensation_line(const Json& instance, const WhyTextOptions& options) {
   const Json compensation = instance.value("compensation", Json());
@@ -413,7 +428,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   text += waiting_call_lines(instance, options);
   const bool waits_for_none = waits.empty() && entering.empty() && others.empty();
   if (waits_for_none && !instance.contains("paused")) text += "It waits for no event now.\n";
-  text += compensation_line(instance, options) + others;
+  text += passed_line(instance, options) + compensation_line(instance, options) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));
   }

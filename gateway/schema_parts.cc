@@ -140,6 +140,12 @@ Json compensation() {
   });
 }
 
+Json passed_compensations() {
+  return list(whole("The number of a compensation.", 1),
+              "Of an ended instance: the compensations that an operator has passed over since it "
+              "was last retried or restarted, as far as its newest records show them.");
+}
+
 Json deletion() {
   return object({
       {"cancelled", whole("How many instances were cancelled.")},

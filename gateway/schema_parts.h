@@ -65,6 +65,8 @@ Json extended(Json base, const std::initializer_list<Member>& members);
 
 /// What an instance has left of its compensations.
 Json compensation();
+/// The numbers of the compensations that an operator has passed over.
+Json passed_compensations();
 
 /// What the deletion of a workflow or a namespace has cancelled.
 Json deletion();

@@ -168,6 +168,7 @@ Json whole_instance() {
                       {"calls?", list(ref("InstanceCall"))},
                       {"callCounts?", map(whole(), "How many calls have each status.")},
                       {"attempt", whole("The number of the current attempt.")},
+                      {"passedCompensations?", passed_compensations()},
                       {"compensations?", list(noted,
                                               "Those that are left, newest first; at most "
                                               "100.")},

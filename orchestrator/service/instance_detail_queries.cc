@@ -12,6 +12,7 @@
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/page.h"
+#include "orchestrator/service/passed_compensations.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
@@ -141,6 +142,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   Result<Json> origin = started_by(view, found, disclosure);
   if (!origin && !is_damaged_row(origin.error())) return origin;
   if (origin && !origin->is_null()) json["startedBy"] = *std::move(origin);
+  TRY(add_passed_compensations(view, found, *workflow, json));
   if (!found.calls.empty()) {
     std::map<std::string, size_t, std::less<>> counts;
     for (const Call& call : found.calls) ++counts[std::string(call_status(call, started_))];

@@ -11,6 +11,7 @@
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/namespace_record.h"
+#include "orchestrator/service/passed_compensations.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/start_wait.h"
@@ -285,6 +286,7 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     Json waited = TRY(wait_at_end(view, instance, disclosure));
     if (!waited.is_null()) answer["instance"]["waited"] = std::move(waited);
   }
+  TRY(add_passed_compensations(view, instance, *workflow, answer["instance"]));
   if (instance.paused) {
     answer["instance"]["paused"] =
         TRY(is_paused_with_workflow(view, instance, workflow->id)) ? "workflow" : "instance";

@@ -878,6 +878,8 @@ export type Instance = {
   output?: unknown
   /** The instance that started this one. */
   parent?: string
+  /** Of an ended instance: the compensations that an operator has passed over since it was last retried or restarted, as far as its newest records show them. */
+  passedCompensations?: Array<number>
   /** The revision of the workflow. */
   revision: number
   /** The number of the run, from 1; missing: the instance is damaged. */
@@ -1268,6 +1270,8 @@ export type InstanceWhy = {
     id: string
     /** How many other calls have not ended. */
     moreWaits?: number
+    /** Of an ended instance: the compensations that an operator has passed over since it was last retried or restarted, as far as its newest records show them. */
+    passedCompensations?: Array<number>
     /** Of a paused one: whether its workflow is paused, too (the resume of the workflow resumes it), or only the instance. */
     paused?: "workflow" | "instance"
     /** When the instance entered its state, or ended. */

@@ -169,6 +169,11 @@ TEST(Compensations, StopAtOneThatFailsForGoodAndGoOnByAnOperatorsWord) {
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "cause");
   EXPECT_FALSE(world.instance(id).contains("compensation"));
+  const Error again =
+      world.refusal(CompensateInstance{.ns = "default", .instance = key(id), .past = true});
+  EXPECT_THAT(again.message,
+              testing::HasSubstr("it noted none, or all were made or passed over by `past` "
+                                 "(--past); its history shows which"));
 }
 
 TEST(Compensations, CannotBePassedOverUnlessOneHasFailed) {

@@ -297,8 +297,8 @@ Result<Json> run_command(const CommandContext& context, const CompensateInstance
   const std::string id = to_string(command.instance);
   if (ended.instance.compensations == 0) {
     return fail("instance.no_compensation",
-                fmt::format("instance {} is {} and has no compensation left: it noted none, or has "
-                            "made all of them",
+                fmt::format("instance {} is {} and has no compensation left: it noted none, or all "
+                            "were made or passed over by `past` (--past); its history shows which",
                             id, to_string(ended.instance.status)));
   }
   if (command.past && !ended.instance.compensation_error) {

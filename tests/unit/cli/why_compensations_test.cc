@@ -35,6 +35,10 @@ TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
                                          "that\n"));
   EXPECT_THAT(active, testing::Not(testing::HasSubstr("instance compensate")))
       << "an instance that has not ended refuses it";
+  EXPECT_THAT(
+      text_with(R"(null, "passedCompensations": [3, 1])"),
+      testing::HasSubstr("  compensations that were passed over, not made: number 3, 1; "
+                         "`millrace -n default instance history 7` shows what they undo\n"));
   EXPECT_THAT(text_with("null"), testing::Not(testing::HasSubstr("compensat")));
 }
 

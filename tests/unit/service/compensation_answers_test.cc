@@ -1,6 +1,7 @@
 // What the answers about an instance say of its compensations: the instance, its history, and why
 // an event did not wake it.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -99,6 +100,32 @@ TEST_F(CompensationAnswers, WithholdTheInputsOfASealedInstance) {
   const Json one = instance_of(1)["compensations"].front();
   EXPECT_EQ(one["function"], "refund");
   EXPECT_EQ(dump_json(one).find("\"input\":1"), std::string::npos) << one;
+}
+
+TEST_F(CompensationAnswers, NameThoseThatWerePassedOver) {
+  using enum HistoryKind;
+  const auto store_with = [&](const std::vector<std::pair<HistoryKind, Json>>& records) {
+    Instance instance = ended(waiting_instance(order, 1), InstanceStatus::kFailed);
+    for (const auto& [kind, detail] : records) {
+      HistoryRow row{.ns = ns, .instance = instance.id, .previous = instance.last_history};
+      row.records.push_back({.time = now, .kind = kind, .detail = LazyJson(detail)});
+      write_history(*tx, ++instance.last_history, row);
+      ++instance.history_count;
+    }
+    store(instance);
+  };
+  const Json none = Json::object();
+  store_with({{kEnded, none},
+              {kCompensating, Json{{"past", 3}}},
+              {kEnded, none},
+              {kCompensating, Json{{"left", 2}}},
+              {kCompensating, Json{{"past", 1}}},
+              {kEnded, none}});
+  EXPECT_EQ(instance_of(1)["passedCompensations"], Json::parse("[3, 1]"));
+  EXPECT_EQ(of_instance(1)["instance"]["passedCompensations"], Json::parse("[3, 1]"));
+  store_with({{kCompensating, Json{{"past", 3}}}, {kRevived, none}, {kEnded, none}});
+  EXPECT_FALSE(instance_of(1).contains("passedCompensations")) << "those of an earlier run";
+  EXPECT_FALSE(of_instance(1)["instance"].contains("passedCompensations"));
 }
 
 TEST_F(CompensationAnswers, ShowThemInTheHistory) {
