@@ -102,7 +102,9 @@ function Next({ ns, queue, cancel }: { ns: string; queue: Queue; cancel: (queue:
 /** From when on the limit permits the next one. */
 function Turn({ queue }: { queue: Queue }) {
   if (queue.startsAt) return <><Clock at={queue.startsAt} />, <Relative at={queue.startsAt} />{queue.latestAt && <span class="quiet">; newer requests move it, until <Clock at={queue.latestAt} /> at the latest</span>}{queue.refusal && <span class="quiet" title={queue.refusal.msg}>, not permitted now: {queue.refusal.code}</span>}</>
-  if (queue.reason === 'concurrency') return <>when a slot is free</>
+  if (queue.workflowPaused) return <>after the resume of the workflow</>
+  if (queue.servicePaused) return <>after the resume of the service</>
+  if (queue.reason === 'concurrency') return <>when a slot is free{queue.holdersPaused && <span class="quiet">; all that hold one are paused</span>}</>
   return queue.nextAt ? <><Clock at={queue.nextAt} />, <Relative at={queue.nextAt} /></> : null
 }
 

@@ -35,13 +35,14 @@ export function SlotOf({ ns, workflow, slot }: { ns: string; workflow: string; s
   if (!slot.queued) return <p class="quiet">holds a slot of its workflow<WithKey value={slot.key} />: {count(slot.held)} held, <Waiting ns={ns} workflow={workflow} number={slot.waiting} noun="start" /></p>
   return (
     <div>
-      <p><Icon name="wait" /> waits for a slot of its workflow (<code>concurrency</code>)<WithKey value={slot.key} />, with the priority {slot.priority}: {count(slot.held)} held, <Waiting ns={ns} workflow={workflow} number={slot.waiting} noun="start" /></p>
+      <p><Icon name="wait" /> waits for a slot of its workflow (<code>concurrency</code>)<WithKey value={slot.key} />, with the priority {slot.priority}: {count(slot.held)}{slot.limit !== undefined && ` of ${count(slot.limit)}`} held, <Waiting ns={ns} workflow={workflow} number={slot.waiting} noun="start" />{slot.workflowPaused && '; its workflow is paused, and no start that waits begins'}</p>
       {slot.holders.length > 0 && (
         <ul class="plain">
-          {slot.holders.map((holder) => <li>held by <InstanceLink ns={ns} id={holder.instance} /> <span class="quiet">since <Relative at={holder.since} /></span></li>)}
+          {slot.holders.map((holder) => <li>held by <InstanceLink ns={ns} id={holder.instance} /> <span class="quiet">since <Relative at={holder.since} /></span>{holder.paused && ', which is paused'}{holder.waitsFor && ', which waits for the throttle'}</li>)}
           {slot.held > slot.holders.length && <li class="quiet">and {count(slot.held - slot.holders.length)} more</li>}
         </ul>
       )}
+      {slot.holdersPaused && <p>All that hold a slot are paused: none gets free before one of them is resumed.</p>}
     </div>
   )
 }
@@ -52,6 +53,7 @@ export function ThrottledBy({ ns, workflow, throttled }: { ns: string; workflow:
     <p>
       <Icon name="wait" /> waits for the <code>throttle</code> of its workflow{throttled.limit !== undefined && ` (${count(throttled.limit)} in ${throttled.period ?? ''})`}<WithKey value={throttled.key} />, with the priority {throttled.priority}: <Waiting ns={ns} workflow={workflow} number={throttled.waiting} noun="start" />
       {throttled.nextAt && <>; the next of them may begin at <Clock at={throttled.nextAt} />, <Relative at={throttled.nextAt} /></>}
+      {throttled.workflowPaused && '; its workflow is paused, and no start that waits begins'}
     </p>
   )
 }
@@ -77,6 +79,7 @@ export function CallLimit({ ns, call: { slot, throttled } }: { ns: string; call:
       {slot && !throttled && <>{slot.queued ? 'waits for' : 'holds'} a slot of <ServiceName ns={ns} of={slot} /><WithKey value={slot.key} />{slot.queued && `, with the priority ${slot.priority}`}: {count(slot.held)} of {count(slot.limit)} held, <Waiting ns={ns} number={slot.waiting} noun="call" />
         {slot.until && <>; it gives up at <Clock at={slot.until} /></>}</>}
       {(throttled ?? slot)?.paused && '; it waits until its instance is resumed'}
+      {(throttled ?? slot)?.servicePaused && '; its service is paused, and no call that waits is made'}
     </>
   )
 }
