@@ -77,15 +77,13 @@ bool Model::may_change_places(const Call& one, const Call& other) const {
     if (comes_one != comes_other && was_taken(comes_one ? other : one)) return true;
     const bool is_new = one.made == now_;
     const Call& older = is_new ? other : one;
-    if (is_new != (other.made == now_) && is_permitted_from_now(older) && was_taken(older)) {
-      return true;
-    }
+    const bool has_old = is_new != (other.made == now_) && is_permitted_from_now(older);
+    if (has_old && was_taken(older)) return true;
   }
   return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
 }
 
-/// Whether the throttle may permit the call since this moment, because another call has ceased to
-/// count.
+/// Whether since this moment a call less counts for the throttle of the call.
 bool Model::is_permitted_from_now(const Call& call) const {
   const auto found = passed_.find(throttle_key(call));
   return found != passed_.end() &&
