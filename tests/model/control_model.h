@@ -224,6 +224,7 @@ class Model : public Subject {
   void resume_current();
   void retry(bool extend);
   void doubt_run_limits();
+  void read_stream_again();
 
   const State& current() const { return *definition_.find(state_); }
   bool caught(const std::string& code) const;
@@ -297,6 +298,7 @@ class Model : public Subject {
   std::set<std::string> open_replies_;    // the tasks about which a later reply is not known
   std::deque<Json> kept_events_;          // payloads of events that came before a wait
   bool passed_event_ = false;             // an event without a wait came to this process
+  std::optional<int> entries_at_start_;   // of a process that has not read the stream yet
 
   bool data_known_ = true, run_known_ = true;  // of an ended instance
 

@@ -278,17 +278,25 @@ void Model::start_process() {
       c.retry_at.low += shift, c.retry_at.high += shift;
     }
   }
-  const int entries = entries_;
+  entries_at_start_ = entries_;
   run_until_idle();
-  // The documents do not define from where the stream is read again.
-  if (passed_event_ && entries_ != entries && may_wait())
+  read_stream_again();
+}
+
+// The documents do not define from where a new process reads the stream. While the broker is away,
+// it does not read.
+void Model::read_stream_again() {
+  if (away_ || !entries_at_start_) return;
+  if (passed_event_ && entries_ != *entries_at_start_ && may_wait())
     doubt("whether an event without a wait is read again for a wait that starts now");
+  entries_at_start_.reset();
 }
 
 void Model::broker_away() { away_ = true; }
 
 void Model::broker_back() {
   away_ = false;
+  read_stream_again();
   run_until_idle();
 }
 
