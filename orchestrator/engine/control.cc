@@ -65,6 +65,17 @@ void let_tasks_finish(StepContext& step) {
   step.result.changed = true;
 }
 
+/// The task of the call has ended; after the last task the instance ends.
+void end_task(StepContext& step, size_t index) {
+  Call& call = step.instance.calls[index];
+  call.status = Call::Status::kFailed;
+  call.deadlines = {};
+  step.result.changed = true;
+  if (has_tasks(step.instance)) return;
+  end(step, InstanceStatus::kCancelled);
+  proceed(step);  // it may make its compensations first
+}
+
 /// Ends the instance without its compensations, which would write more. They stay noted.
 void end_without_room(StepContext& step, const Error& error) {
   if (!step.instance.error) step.instance.error = error;
@@ -192,32 +203,37 @@ void apply(StepContext& step, const Abandon& abandon) {
   step.result.unfinished = instance.phase != Phase::kEnded;
 }
 
-void finish_task(StepContext& step, size_t index, AnsweredBy by, const LazyJson* result) {
-  Call& call = step.instance.calls[index];
+void finish_task(StepContext& step, const Returned& returned) {
+  const size_t index = returned.call.index;
+  const Call& call = step.instance.calls[index];
   Json detail{{"task", to_string(call.id)}, {"index", index}, {"attempt", call.attempt}};
-  if (by != AnsweredBy::kRunner) detail["by"] = to_string(by);
+  if (!returned.result) {
+    detail["code"] = returned.result.error().code;
+    detail["msg"] = returned.result.error().message;
+  }
+  if (returned.by != AnsweredBy::kRunner) detail["by"] = to_string(returned.by);
   step.record(HistoryKind::kReturned, std::move(detail));
-  call.status = Call::Status::kFailed;
-  call.deadlines = {};
-  if (result != nullptr) note_finished(step, *result);
-  step.result.changed = true;
-  if (has_tasks(step.instance)) return;
-  end(step, InstanceStatus::kCancelled);
-  proceed(step);  // it may make its compensations first
+  if (returned.result) note_finished(step, *returned.result);
+  end_task(step, index);
 }
 
-void stop_task(StepContext& step, size_t index) {
-  step.result.effects.push_back(stopping(step.instance, step.instance.calls[index]));
-  finish_task(step, index);
+void stop_task(StepContext& step, size_t index, TimeoutKind kind) {
+  const Call& call = step.instance.calls[index];
+  step.result.effects.push_back(stopping(step.instance, call));
+  step.record(HistoryKind::kTimedOut,
+              Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
+  end_task(step, index);
 }
 
 void stop_overdue_tasks(StepContext& step) {
   Instance& instance = step.instance;
   for (size_t i = 0; i < instance.calls.size(); ++i) {
-    const Call& call = instance.calls[i];
-    const auto is_over = [&](const auto& deadline) { return deadline && *deadline <= step.now; };
-    if (std::none_of(call.deadlines.begin(), call.deadlines.end(), is_over)) continue;
-    stop_task(step, i);
+    const auto& deadlines = instance.calls[i].deadlines;
+    const auto over = std::find_if(deadlines.begin(), deadlines.end(), [&](const auto& deadline) {
+      return deadline && *deadline <= step.now;
+    });
+    if (over == deadlines.end()) continue;
+    stop_task(step, i, static_cast<TimeoutKind>(over - deadlines.begin()));
     if (!instance.cancelling || instance.phase == Phase::kEnded) return;
   }
   step.visit().arm_calls();

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "model/answered_by.h"
 #include "orchestrator/engine/stimulus.h"
+#include "policies/timeout_policy.h"
 
 namespace millrace {
 
@@ -22,12 +22,12 @@ void apply(StepContext& step, const Abandon& abandon);
 
 // For a cancelled instance whose running tasks may finish (Cancel::at_once is false).
 
-/// Records that the task of the call `index` has ended; after the last task the instance ends. If
-/// the task has a result, its work is noted for a compensation.
-void finish_task(StepContext& step, size_t index, AnsweredBy by = AnsweredBy::kRunner,
-                 const LazyJson* result = nullptr);
-/// Stops the task of the call `index`; after the last task the instance ends.
-void stop_task(StepContext& step, size_t index);
+/// Records how the task of the call has ended; after the last task the instance ends. If the task
+/// has a result, its work is noted for a compensation.
+void finish_task(StepContext& step, const Returned& returned);
+/// Stops the task of the call `index` because of that timeout; after the last task the instance
+/// ends.
+void stop_task(StepContext& step, size_t index, TimeoutKind kind);
 /// Stops the tasks of calls that have a passed timeout.
 void stop_overdue_tasks(StepContext& step);
 

@@ -69,10 +69,7 @@ void apply(StepContext& step, const Returned& returned) {
   if (!still_waits_for(step, returned.call)) return;
   Instance& instance = step.instance;
   instance.sealed |= returned.sealed;
-  if (instance.cancelling) {
-    return finish_task(step, returned.call.index, returned.by,
-                       returned.result ? &*returned.result : nullptr);
-  }
+  if (instance.cancelling) return finish_task(step, returned);
   const LazyJson found = instance.data.without_tree();
   const bool is_first_change = !step.result.changed;
   Visit visit = step.visit();
@@ -110,7 +107,7 @@ void apply(StepContext& step, const Progressed& progressed) {
 
 void apply(StepContext& step, const HeartbeatMissed& missed) {
   if (step.instance.paused || !still_waits_for(step, missed.call)) return;
-  if (step.instance.cancelling) return stop_task(step, missed.call.index);
+  if (step.instance.cancelling) return stop_task(step, missed.call.index, TimeoutKind::kHeartbeat);
   Visit visit = step.visit();
   apply_outcome(step, visit, step.state().heartbeat_missed(visit, missed.call.index));
   proceed(step);

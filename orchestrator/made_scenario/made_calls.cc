@@ -142,6 +142,20 @@ class CallMaker {
     return made;
   }
 
+  /// Whether the state of the call has a compensation.
+  bool is_undone(const PlayedCall& call) const {
+    return definition_.state(played_.history[call.entered].state).contains("compensate");
+  }
+
+  /// Whether the instance was cancelled while the task ran: then its result is in no data.
+  bool is_after_cancel(const PlayedCall& call) const {
+    const auto from = played_.history.begin() + static_cast<std::ptrdiff_t>(call.called);
+    const auto end = played_.history.begin() + static_cast<std::ptrdiff_t>(*call.ended);
+    return std::any_of(from, end, [](const HistoryRecord& record) {
+      return record.kind == HistoryKind::kCancelled;
+    });
+  }
+
   Json without_end(const PlayedCall& call) {
     // With `now`, a cancellation stops the tasks; that of a scenario lets them end.
     const auto& history = played_.history;
@@ -152,7 +166,10 @@ class CallMaker {
       if (kind != HistoryKind::kCancelled || !call.workflow.empty()) continue;
       if (!is_cancel(history[i])) break;
       made_.stops_tasks = true;
-      return lasting(times_.at[i] - times_.at[call.called] + Duration(1));
+      Json made = lasting(times_.at[i] - times_.at[call.called] + Duration(1));
+      // With a result, its compensation would be noted.
+      if (is_undone(call)) made["error"] = {{"code", "stopped"}, {"msg", "the task was stopped"}};
+      return made;
     }
     return Json{{"never", "ends"}};
   }
@@ -171,6 +188,10 @@ class CallMaker {
   }
 
   Result<Json> answer_to(const PlayedCall& call) {
+    if (!call.undoes && call.workflow.empty() && is_after_cancel(call)) {
+      made_.loses_result |= is_undone(call);
+      return Json();
+    }
     const WayOut left = how_left(played_.history, call.entered);
     if (left == WayOut::kError && !call.undoes)
       return Json();  // the instance has used no answer of this state

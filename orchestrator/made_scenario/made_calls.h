@@ -23,6 +23,9 @@ struct MadeCalls {
   std::vector<std::string> attempts;
   /// An operator cancelled tasks at once. In the scenario they end a millisecond later.
   bool stops_tasks = false;
+  /// A task has ended with a result after a cancel, and a compensation was made with it; here it is
+  /// null.
+  bool loses_result = false;
 };
 
 /// Errors: `scenario.not_recorded`, `scenario.not_expressible`.

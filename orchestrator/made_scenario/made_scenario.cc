@@ -306,6 +306,12 @@ class ScenarioMaker {
     if (calls_.stops_tasks) {
       notes_.emplace_back("It was cancelled with its running tasks; here they end 1 ms later.");
     }
+    if (calls_.loses_result) {
+      notes_.emplace_back(
+          "A task ended after the cancel. Its result is not in the history, and is null here: "
+          "write "
+          "what its compensation needs.");
+    }
     for (const std::string& note : notes_) file += fmt::format("# {}\n", note);
     file += "workflows:\n" + definition_.as_item();
     for (const Json& one : calls_.subflows) file += workflow_item(one);

@@ -39,6 +39,39 @@ TEST(AnsweredCalls, AreAcceptedInTheScenario) {
   EXPECT_THAT(*text, testing::Not(testing::HasSubstr("accepts")));
 }
 
+/// An instance that was cancelled while its call ran; `end` is the record of the end of the call.
+PlayedRow cancelled_call(const std::string& end) {
+  return {.name = "a call that ends after the cancel",
+          .definition =
+              "id: order\ncompensate: true\nfunctions: [{id: ask, type: service, service: s}]\n"
+              "states: [{id: ask, type: action, action: {function: ask}, compensate: {function: "
+              "ask}}]\n",
+          .history = kCalledRecord + std::string(R"(0 entered ask => {}
+0 called ask {"attempt":1,"function":"ask","index":0,"task":"t-1"}
+10 cancelled ask {"code":"direktiv.cancels.api","msg":"cancelled by a call"}
+)") + end + "20 ended ask {\"status\":\"cancelled\"}\n",
+          .status = InstanceStatus::kCancelled,
+          .error = Error{"direktiv.cancels.api", "cancelled by a call"}};
+}
+
+TEST(CallsThatEndAfterTheCancel, AreNoWorkThatIsUndoneIfTheyFailOrAreStopped) {
+  const auto failed = made(cancelled_call(
+      R"(20 returned ask {"attempt":1,"code":"refused","index":0,"msg":"no","task":"t-1"})"
+      "\n"));
+  ASSERT_TRUE(failed) << failed.error().message;
+  EXPECT_THAT(*failed, testing::HasSubstr("code: refused"));
+  const auto stopped = made(cancelled_call(""));
+  ASSERT_TRUE(stopped) << stopped.error().message;
+  EXPECT_THAT(*stopped, testing::HasSubstr("code: stopped"));
+}
+
+TEST(CallsThatEndAfterTheCancel, HaveAResultThatTheScenarioDoesNotKnow) {
+  const auto text = made(cancelled_call(R"(20 returned ask {"attempt":1,"index":0,"task":"t-1"})"
+                                        "\n"));
+  ASSERT_TRUE(text) << text.error().message;
+  EXPECT_THAT(*text, testing::HasSubstr("# A task ended after the cancel."));
+}
+
 // In a scenario no other call holds the slot for which the call waited.
 TEST(TimedOutCalls, AreExpectedWithoutTheLimitForWhichTheyWaited) {
   const std::string timed_out = "attempt 1 of function \"ask\" did not start within 1s";
