@@ -290,7 +290,7 @@ std::string compensation_line(const Json& instance, const WhyTextOptions& option
   const Json error = compensation.value("error", Json());
   const bool has_failed = error.is_object();
   if (has_failed) {
-    line += fmt::format("; the newest one has failed: {}, {}", member_text(error, "code"),
+    line += fmt::format("; the newest one was not made: {}, {}", member_text(error, "code"),
                         member_text(error, "msg"));
   }
   const std::string command = fmt::format("millrace -n {} instance compensate {}",

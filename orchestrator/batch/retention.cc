@@ -41,8 +41,8 @@ bool is_old(const Span& age, const Instance& head, TimePoint now) {
   return age.after(*head.ended_at) <= now;
 }
 
-/// Whether no rule deletes the instance: one of its compensations has failed for good, so that an
-/// operator has to make it or to pass over it.
+/// Whether no rule deletes the instance: one of its compensations has failed for good, or a cancel
+/// has stopped it, so that an operator has to make it or to pass over it.
 bool is_kept(const Instance& head) { return head.compensation_error.has_value(); }
 
 /// The highest id below `id`.

@@ -174,6 +174,7 @@ void fail_compensating(StepContext& step, const Error& error) {
 void cancel_compensating(StepContext& step, const Cancel& cancel) {
   if (cancel.by_caller) return;
   step.record_error(HistoryKind::kCancelled, cancel.error);
+  step.instance.compensation_error = cancel.error;
   step.cancels_at_once = cancel.at_once;
   stop_compensating(step);
 }

@@ -154,6 +154,7 @@ std::optional<Reply> Model::would_cancel() const {
 void Model::cancel() {
   if (undoing_) {
     count("a cancel stops the compensations");
+    undo_failed_ = true;
     return stop_undoing();
   }
   std::vector<Call> running = calls_;

@@ -197,6 +197,7 @@ TEST(Compensations, AreStoppedByASecondCancelOnly) {
   world.must(CancelInstance{.ns = "default", .instance = key(id)});
   EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_EQ(world.instance(id)["compensation"]["left"], 2);
+  EXPECT_EQ(world.instance(id)["compensation"]["error"]["code"], "direktiv.cancels.api");
   EXPECT_THAT(world.functions.stopped(), SizeIs(2));
 }
 

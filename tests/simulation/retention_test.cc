@@ -88,6 +88,17 @@ TEST_F(RetentionWorld, KeepsAnInstanceWithACompensationThatFailedForGood) {
   EXPECT_THAT(ids(), IsEmpty());
 }
 
+TEST_F(RetentionWorld, KeepsAnInstanceWhoseCompensationsACancelHasStopped) {
+  const std::string id = world.apply_order(compensated_steps(2));
+  answer_newest_task(world, "a");
+  fail_newest_task(world);
+  world.must(CancelInstance{.ns = "default", .instance = parse_instance_id(id).value()});
+  ASSERT_EQ(world.status(id), "failed");
+  keep(R"({"failed": {"age": "1h"}})");
+  world.run_for(hours(3));
+  EXPECT_THAT(ids(), ElementsAre(id));
+}
+
 TEST_F(RetentionWorld, DeletesInstancesOfAnIdleEngineByTheirAge) {
   const auto before = keys(world);
   start("waits", 1);

@@ -56,7 +56,7 @@ function Summary({ instance }: { instance: Instance }) {
       {left > 0 && (making
         ? <>; they are made, the newest first. Then the instance ends as <b>{ends}</b>.</>
         : error
-          ? <>: the newest one has failed for good, <code>{error.code}</code> {error.msg}. <em>Compensate</em> tries it again, or passes over it, and makes the others.</>
+          ? <>: the newest one was not made, <code>{error.code}</code> {error.msg}. <em>Compensate</em> tries it again, or passes over it, and makes the others.</>
           : instance.endedAt ? <>: they were stopped, or the definition does not ask for them. <em>Compensate</em> makes them.</> : ': they are made if the instance does not complete, and its definition asks for them.')}
       {shown > 0 && shown < left && ` The newest ${shown} of them are below.`}
     </p>

@@ -30,7 +30,7 @@ function attemptsOf({ failedState, attempt }: Instance, records: HistoryRecord[]
 
 export function CompensationLeft({ compensation: { left, making, ends, error } }: { compensation: NonNullable<InstanceWhy['instance']['compensation']> }) {
   if (making) return <p>makes its compensations, {count(left)} left; then it ends as <b>{ends}</b></p>
-  return <p>{plural(left, 'compensation')} left{error && <>: the newest one has failed for good, <code>{error.code}</code> {error.msg}</>}</p>
+  return <p>{plural(left, 'compensation')} left{error && <>: the newest one was not made, <code>{error.code}</code> {error.msg}</>}</p>
 }
 
 const kHow: Record<string, string> = { complete: 'It is complete', failed: 'It failed', timedout: 'It timed out', cancelled: 'It was cancelled' }
