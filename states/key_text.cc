@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::string_view kOfNumbers = "+-.0123456789Ee";
 
-/// From here on, doubles are written with an exponent.
-constexpr double kLargest = 1e21;
-
 /// The end of the JSON string that begins at `at`, behind its quote.
 size_t end_of_string(std::string_view json, size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
@@ -31,8 +28,7 @@ std::string number_text(std::string_view number) {
   const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
   if (read.ec != std::errc()) return std::string(number);  // no double can have it
   if (value == 0) return "0";
-  const bool is_whole = std::trunc(value) == value && std::abs(value) < kLargest;
-  return is_whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  return std::trunc(value) == value ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/queue_rows.h"
+#include "states/key_text.h"
 
 namespace millrace {
 namespace {
@@ -254,7 +255,7 @@ Result<Json> Queries::queue_holders(const View& view, std::string_view ns,
   const NamespaceNumber number = TRY(find_namespace(view, ns));
   const auto from = TRY(parse_holder_cursor(filter.cursor));
   std::optional<std::string> key;
-  if (filter.key) key = LazyJson(*filter.key).text();
+  if (filter.key) key = key_text(LazyJson(*filter.key).text());
   HolderPage page(filter.limit);
   if (!filter.workflow.empty()) {
     const WorkflowNumber workflow = TRY(find_workflow(view, ns, filter.workflow)).number;

@@ -227,11 +227,11 @@ Result<std::optional<Error>> StartPredictor::Questions::take_rate() {
   return refused_if(true, Quota::kStartKeys, TRY(of_.quotas())->limits);
 }
 
-/// A holder whose instance is gone does not count: the batch of the start frees its slot.
 Result<std::optional<InstanceId>> StartPredictor::Questions::holder(const Slot& slot) {
   return oldest_holder(view_, entry_.number, slot);
 }
 
+/// A holder whose instance is gone does not count: the batch of the start frees its slot.
 Result<bool> StartPredictor::Questions::has_slot(const Slot& slot) {
   const SlotKey key = slot_key_of(entry_.number, slot.key);
   const SlotCounts counts = TRY(counts_in(view_, key));

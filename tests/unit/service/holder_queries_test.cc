@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 class HolderQueriesTest : public QueryTest {
@@ -81,6 +82,8 @@ TEST_F(HolderQueriesTest, ShowAllHoldersOfAKeyTheOldestFirst) {
   EXPECT_THAT(all({.workflow = "ship", .key = "c-1", .limit = 1}, "instance"),
               ElementsAre(text_of(1), text_of(2), text_of(3)));
   EXPECT_THAT(answer(holders({.workflow = "ship", .key = "c-3"}))["items"], IsEmpty());
+  hold("7", 20, 1);
+  EXPECT_THAT(answer(holders({.workflow = "ship", .key = 7.0}))["items"], SizeIs(1));
 }
 
 TEST_F(HolderQueriesTest, SayWhichArePausedAndWhichWaitForAThrottle) {
