@@ -137,8 +137,9 @@ void add_work_schemas(ApiSchemas& all) {
                             "a batch.")},
       {"refusal?", object({{"code", text("An error code.")},
                            {"msg", text("Of a pending start: why it would not be permitted now, by "
-                                        "`singular` or a quota. One that is due and not permitted "
-                                        "is tried again every 10 seconds.")}})},
+                                        "`rateLimit`, `singular` or a quota. One that is due and "
+                                        "not permitted is tried again when the `rateLimit` permits "
+                                        "it, else every 10 seconds.")}})},
       {"nextAt?", instant("When the throttle permits the next start or call; it may have passed. "
                           "Missing while the workflow or the service is paused.")},
       {"next?", object({{"instance?",
@@ -185,6 +186,9 @@ void add_work_schemas(ApiSchemas& all) {
           {"latestAt?", instant()},
           {"inputs?", whole("", 1)},
           {"maxSize?", whole("", 1)},
+          {"refusal?", object({{"code", text("An error code.")},
+                               {"msg", text("Of a `pendingStart`: why its `rateLimit` would not "
+                                            "permit it now.")}})},
           {"key?", any("Of a `pendingStart` or a `throttle`: the value of its "
                        "`key`; none: it has none.")},
           {"queued?", whole("Of a `throttle`: how many starts or calls wait.")},

@@ -613,6 +613,12 @@ export type Firings = {
     queued?: number
     /** Of a `pendingStart`. */
     reason?: "debounce" | "batch"
+    refusal?: {
+      /** An error code. */
+      code: string
+      /** Of a `pendingStart`: why its `rateLimit` would not permit it now. */
+      msg: string
+    }
     /** Of a `throttle` of calls: the service. */
     service?: string
     /** Of a `pendingStart`: as in the list of queues, like the next members. */
@@ -1811,7 +1817,7 @@ export type Queue = {
   refusal?: {
     /** An error code. */
     code: string
-    /** Of a pending start: why it would not be permitted now, by `singular` or a quota. One that is due and not permitted is tried again every 10 seconds. */
+    /** Of a pending start: why it would not be permitted now, by `rateLimit`, `singular` or a quota. One that is due and not permitted is tried again when the `rateLimit` permits it, else every 10 seconds. */
     msg: string
   }
   /** Of calls: the name of the service. */
