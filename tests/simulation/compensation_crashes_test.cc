@@ -210,7 +210,8 @@ TEST(CompensationCrashes, LeaveAStoppedInstanceWithWhatItHasNotUndone) {
     order.suffer(blows, blows.size() - 1, death);
     const Json stopped = order.instance();
     EXPECT_EQ(stopped["status"], "cancelled");
-    EXPECT_EQ(stopped["compensation"], (Json{{"left", 8}, {"making", false}}));
+    const Json error{{"code", "direktiv.cancels.api"}, {"msg", "cancelled by a call"}};
+    EXPECT_EQ(stopped["compensation"], (Json{{"left", 8}, {"making", false}, {"error", error}}));
     order.expect_order({9, 8}, {9});
   }
 }
