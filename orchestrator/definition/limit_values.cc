@@ -45,7 +45,7 @@ std::optional<std::set<std::string>> members_of_input(const Result<Template>& va
 }
 
 bool needs_members(const Result<Template>& priority) {
-  static const LazyJson nothing = LazyJson::of_text("{}");
+  const LazyJson nothing = LazyJson::of_text("{}");
   return priority && !evaluated_priority(*priority, nothing, "");
 }
 
