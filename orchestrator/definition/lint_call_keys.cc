@@ -239,11 +239,12 @@ void lint_call_keys(const Node& document, Findings& findings) {
   const std::vector<Node>& functions = items_of(document, "functions");
   for (size_t i = 0; i < functions.size(); ++i) {
     const Node& function = functions[i];
-    const std::vector<Site>& sites = all_sites[&function];
-    const bool is_limited_by_call = std::any_of(
-        sites.begin(), sites.end(), [&](const Site& one) { return has_limit(*one.call); });
-    lint_owner(function, path_of("functions", i), has_limit(function) || is_limited_by_call, sites,
-               findings);
+    std::vector<Site>& sites = all_sites[&function];
+    const bool is_limited = has_limit(function);
+    if (!is_limited) {  // the priority of a call without a limit is never evaluated
+      std::erase_if(sites, [&](const Site& one) { return !has_limit(*one.call); });
+    }
+    lint_owner(function, path_of("functions", i), is_limited || !sites.empty(), sites, findings);
   }
   for (const ActionSite& one : actions) {
     const bool is_limited = one.function != nullptr && has_limit(*one.function);

@@ -364,6 +364,27 @@ TEST(LintCallFlow, SaysThatACallWithoutAPriorityFails) {
               ElementsAre(testing::HasSubstr("states[0].action.priority")));
 }
 
+TEST(LintCallFlow, ComparesAPriorityOnlyWithTheCallsThatHaveALimit) {
+  const auto found = [](const std::string& limited, const std::string& unlimited,
+                        const std::string& more = "") {
+    return places_of("lint.call_key",
+                     fmt::format(R"(
+id: a
+functions: [{{id: f, type: service, service: s, priority: jq(.rank){}}}]
+states:
+- {{id: a, type: action, action: {{function: f, concurrency: {{limit: 1}}{}}}, transition: b}}
+- {{id: b, type: action, action: {{function: f{}}}, compensate: {{function: f, input: {{n: 1}}}}}}
+)",
+                                 more, limited, unlimited),
+                     {});
+  };
+  const char* const without = ", input: {order: 1}";
+  const char* const with = ", input: {rank: 1}";
+  EXPECT_THAT(found(with, without), IsEmpty());
+  EXPECT_EQ(found(without, with).size(), 1U);
+  EXPECT_EQ(found(with, without, ", throttle: {limit: 1, period: 1m}").size(), 2U);
+}
+
 TEST(LintCallFlow, PointsOutAPriorityWithoutALimit) {
   const auto places = [](const std::string& text) {
     return places_of("lint.concurrency_never", text, {});
