@@ -97,9 +97,8 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.bare_jq", 0, "A text without `jq(…)` is taken as a jq program.",
      "Write `jq(…)` around it."},
     {"lint.call_key", 0,
-     "The key of a limit of calls is the same for all calls, or their priority reads nothing of "
-     "the "
-     "input.",
+     "The key of a limit of calls is the same for all calls, or their priority reads only members "
+     "that the input does not have.",
      "Write a path of the input, or remove the key."},
     {"lint.call_never", 0, "A call is never made, is always refused, or never gets a result.",
      "Write what the message names, or remove the call."},

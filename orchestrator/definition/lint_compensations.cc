@@ -40,7 +40,7 @@ bool makes_several_calls(std::string_view type) { return type == "foreach" || ty
 
 /// The members of the data that the `input` of a compensation reads; nullopt: it has no input, the
 /// loader reports it, or it may read any member.
-std::optional<std::set<std::string>> members_of_input(const Node& compensate) {
+std::optional<std::set<std::string>> members_of_undo_input(const Node& compensate) {
   const Node* const input = value_of(compensate, "input");
   if (input == nullptr) return std::nullopt;
   const auto value = Template::literal_or_jq(to_json(*input), Template::Dot::kIdentity);
@@ -227,7 +227,7 @@ class CompensationLinter {
   /// does either.
   void check_return(const NotingState& one, const std::vector<Node>& states) {
     if (sets_return(states[one.index], type_of_state(states[one.index]))) return;
-    const auto members = members_of_input(one.key->value);
+    const auto members = members_of_undo_input(one.key->value);
     if (!members || !members->contains("return")) return;
     const std::vector<bool> before = leading_to(graph_, one.index);
     for (size_t i = 0; i < states.size(); ++i) {
@@ -250,7 +250,7 @@ class CompensationLinter {
   /// Warns of an `input` that reads the data of the instance, which the compensations of calls do
   /// not have.
   void check_input(const Node& compensate, const std::string& path) {
-    const auto members = members_of_input(compensate);
+    const auto members = members_of_undo_input(compensate);
     if (!members) return;
     const auto other = std::find_if(members->begin(), members->end(),
                                     [](const std::string& one) { return one != "return"; });
