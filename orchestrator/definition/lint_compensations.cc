@@ -48,8 +48,8 @@ std::optional<std::set<std::string>> members_of_undo_input(const Node& compensat
   return members_read(*value);
 }
 
-/// Whether `.return` is the result of the calls of the state when it is left.
-bool sets_return(const Node& state, std::string_view type) {
+/// Whether the state waits for calls, whose result `.return` is when it is left.
+bool waits_for_calls(const Node& state, std::string_view type) {
   return makes_several_calls(type) || (type == "action" && text_of(state, "async") != "true");
 }
 
@@ -207,12 +207,13 @@ class CompensationLinter {
   }
 
   /// Warns of a state whose notes are dropped at once: each of its exits completes the instance or
-  /// begins the next run. A foreach or parallel state may fail after calls that are undone, and so
-  /// may a `transform`, after the note.
+  /// begins the next run. A state that waits for calls may be cancelled while a task runs, whose
+  /// work is then undone; a `transform` may fail after the note.
   void check_exits(const NotingState& one, const Node& state, const std::vector<bool>& failing) {
     Exits exits;
     add_exits(state, state_grammar(), exits);
-    if (exits.leads_on || failing[one.index] || makes_several_calls(type_of_state(state))) return;
+    if (exits.leads_on || failing[one.index]) return;
+    if (waits_for_calls(state, type_of_state(state))) return;
     if (exits.transforms && !exits.renews) return;
     findings_.warning(
         "lint.compensation_never", one.path, one.key->at,
@@ -226,7 +227,7 @@ class CompensationLinter {
   /// Warns of an input that reads the `.return` of a state that sets none, if no state before it
   /// does either.
   void check_return(const NotingState& one, const std::vector<Node>& states) {
-    if (sets_return(states[one.index], type_of_state(states[one.index]))) return;
+    if (waits_for_calls(states[one.index], type_of_state(states[one.index]))) return;
     const auto members = members_of_undo_input(one.key->value);
     if (!members || !members->contains("return")) return;
     const std::vector<bool> before = leading_to(graph_, one.index);
@@ -235,7 +236,7 @@ class CompensationLinter {
       const std::string_view type = type_of_state(states[i]);
       Exits exits;
       add_exits(states[i], state_grammar(), exits);
-      if (exits.transforms || type == "getter" || sets_return(states[i], type)) return;
+      if (exits.transforms || type == "getter" || waits_for_calls(states[i], type)) return;
     }
     const bool is_async = type_of_state(states[one.index]) == "action";
     findings_.warning(

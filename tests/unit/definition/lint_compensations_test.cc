@@ -40,10 +40,10 @@ states:
                      more, states);
 }
 
-/// A call, with further keys, that `f` undoes.
+/// A call for whose result nothing waits, with further keys, that `f` undoes.
 std::string undone(const char* id, const char* more) {
   return fmt::format(
-      "- {{id: {}, type: action, action: {{function: f}}, compensate: "
+      "- {{id: {}, type: action, async: true, action: {{function: f}}, compensate: "
       "{{function: f}}{}}}\n",
       id, more);
 }
@@ -111,7 +111,8 @@ TEST(LintCompensations, PointsOutANoteThatTheEndOfTheInstanceDrops) {
   EXPECT_THAT(never_in(order(undone("a", ", transition: b") + undone("b", ""))),
               ElementsAre("warning states[1].compensate"));
   EXPECT_THAT(never_in(order(undone("a", ", transition: a"))), IsEmpty());
-  EXPECT_THAT(never_in(order(undone("a", ", catch: [{error: x, transition: b}]") +
+  EXPECT_THAT(never_in(order("- {id: a, type: generateEvent, event: {type: t, source: s}, catch: "
+                             "[{error: x, transition: b}], compensate: {function: f}}\n"
                              "- {id: b, type: error, error: e, message: m}\n")),
               ElementsAre("warning states[0].compensate"))
       << "a state that has failed notes nothing";
@@ -133,6 +134,19 @@ TEST(LintCompensations, PointsOutANoteThatTheNextRunDrops) {
               IsEmpty());
 }
 
+TEST(LintCompensations, KeepQuietAboutTheLastStateIfACancelMayWaitForItsTasks) {
+  for (const char* const waits : {"type: action, action: {function: f}",
+                                  "type: foreach, array: jq(.n), action: {function: f}",
+                                  "type: parallel, actions: [{function: f}, {function: f}]"}) {
+    for (const char* const exit : {"", ", continueAsNew: jq(.)"}) {
+      EXPECT_THAT(never_in(order(fmt::format("- {{id: a, {}, compensate: {{function: f}}{}}}\n",
+                                             waits, exit))),
+                  IsEmpty())
+          << waits << exit;
+    }
+  }
+}
+
 TEST(LintCompensations, KeepQuietAboutTheLastStateOfAnInstanceThatFails) {
   const std::string last = undone("b", "");
   const std::string first = "- {id: a, type: action, action: {function: f}}\n";
@@ -143,14 +157,6 @@ TEST(LintCompensations, KeepQuietAboutTheLastStateOfAnInstanceThatFails) {
                                  last,
                              "name: x")),
               IsEmpty());
-  for (const char* const several : {"type: foreach, array: jq(.n), action: {function: f}",
-                                    "type: parallel, actions: [{function: "
-                                    "f}, {function: f}]"}) {
-    EXPECT_THAT(
-        never_in(order(fmt::format("- {{id: a, {}, compensate: {{function: f}}}}\n", several))),
-        IsEmpty())
-        << several;
-  }
 }
 
 TEST(LintCompensations, PointsOutAPolicyOrACallThatNeverMakesThem) {
