@@ -111,10 +111,9 @@ std::string attempts_text(const RetryPolicy& policy) {
   return fmt::format("up to {} attempts in all{}", *policy.attempts, waits_text(policy));
 }
 
-/// A timeout in Temporal's vocabulary that the action or its function has; null if none has one.
-const Member* temporal_timeout_of(const ActionSite& site) {
-  if (site.function == nullptr) return nullptr;
-  for (const Node* const node : {site.action, site.function}) {
+/// A timeout in Temporal's vocabulary that the call or its function has; null if none has one.
+const Member* temporal_timeout_of(const Node& call, const Node& function) {
+  for (const Node* const node : {&call, &function}) {
     for (const TimeoutKey& key : kActionTimeouts) {
       if (key.vocabulary != Vocabulary::kTemporal) continue;
       if (const Member* const member = node->find(key.name); member != nullptr) return member;
@@ -357,18 +356,23 @@ class Linter {
   /// timeouts: it has Temporal's default policy.
   void note_default_attempts() {
     for (const ActionSite& site : actions_of(document_)) {
-      const Member* const timeout = temporal_timeout_of(site);
-      if (timeout == nullptr || find_retries(*site.action) != nullptr ||
-          find_retries(*site.state) != nullptr || find_retries(*site.function) != nullptr) {
-        continue;
-      }
-      const Member& function = *site.action->find("function");
-      findings_.fact(
-          "lint.attempts", path_of(site.path, "function"), function.value.at,
-          fmt::format("temporal, by default because of `{}`: {}; with `retries: "
-                      "{{maximumAttempts: 1}}` there is one attempt",
-                      timeout->key, attempts_text(*default_policy(Vocabulary::kTemporal))));
+      if (site.function == nullptr || find_retries(*site.state) != nullptr) continue;
+      note_default_attempts(*site.action, *site.function, site.path);
     }
+    for (const CompensationSite& site : compensations_of(document_)) {
+      note_default_attempts(*site.call, *site.function, site.path);
+    }
+  }
+
+  void note_default_attempts(const Node& call, const Node& function, const std::string& path) {
+    if (find_retries(call) != nullptr || find_retries(function) != nullptr) return;
+    const Member* const timeout = temporal_timeout_of(call, function);
+    if (timeout == nullptr) return;
+    findings_.fact(
+        "lint.attempts", path_of(path, "function"), call.find("function")->value.at,
+        fmt::format("temporal, by default because of `{}`: {}; with `retries: "
+                    "{{maximumAttempts: 1}}` there is one attempt",
+                    timeout->key, attempts_text(*default_policy(Vocabulary::kTemporal))));
   }
 
   void check_place(const Place& place) {

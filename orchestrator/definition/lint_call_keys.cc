@@ -68,17 +68,8 @@ SitesOfFunctions sites_of(const Node& document, const std::vector<ActionSite>& a
   for (const ActionSite& one : actions) {
     if (one.function != nullptr) sites[one.function].push_back({one.action, one.path, true});
   }
-  std::map<std::string_view, const Node*> functions;
-  for (const Node& function : items_of(document, "functions")) {
-    if (const Node* const id = value_of(function, "id")) functions.emplace(id->text, &function);
-  }
-  const std::vector<Node>& states = items_of(document, "states");
-  for (size_t i = 0; i < states.size(); ++i) {
-    const Node* const undo = value_of(states[i], "compensate");
-    if (undo == nullptr) continue;
-    const auto found = functions.find(text_of(*undo, "function"));
-    if (found == functions.end()) continue;
-    sites[found->second].push_back({undo, path_of(path_of("states", i), "compensate"), false});
+  for (const CompensationSite& one : compensations_of(document)) {
+    sites[one.function].push_back({one.call, one.path, false});
   }
   return sites;
 }

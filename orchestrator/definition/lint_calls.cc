@@ -128,10 +128,14 @@ void lint_calls(const Node& document, const NamesService& names_service,
       const std::string doubt =
           fmt::format("no timeout ends this {} if no worker takes tasks of the service {}",
                       undoes ? "compensation" : "call", in_quotes(service));
+      const bool has_retries = find_retries(place.mapping) != nullptr ||
+                               find_retries(*function->second) != nullptr ||
+                               (!undoes && find_retries(states[i]) != nullptr);
       const std::string mend = fmt::format(
-          "give the {} or its function a timeout, such as `scheduleToCloseTimeout: 1h`, "
+          "give the {} or its function a timeout, such as `scheduleToCloseTimeout: 1h`{}, "
           "or name the service in the settings of the namespace",
-          undoes ? "compensation" : "action");
+          undoes ? "compensation" : "action",
+          has_retries ? "" : " with `retries: {maximumAttempts: 1}`, which makes one attempt only");
       if (names_service) {
         findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt, mend);
       } else {

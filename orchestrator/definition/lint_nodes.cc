@@ -42,4 +42,21 @@ std::vector<ActionSite> actions_of(const Node& document) {
   return sites;
 }
 
+std::vector<CompensationSite> compensations_of(const Node& document) {
+  std::map<std::string_view, const Node*> functions;
+  for (const Node& function : items_of(document, "functions")) {
+    if (const Node* const id = value_of(function, "id")) functions.emplace(id->text, &function);
+  }
+  std::vector<CompensationSite> sites;
+  const std::vector<Node>& states = items_of(document, "states");
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Node* const undo = value_of(states[i], "compensate");
+    const Node* const function = undo == nullptr ? nullptr : value_of(*undo, "function");
+    const auto found = function == nullptr ? functions.end() : functions.find(function->text);
+    if (found == functions.end()) continue;
+    sites.push_back({undo, path_of(path_of("states", i), "compensate"), found->second});
+  }
+  return sites;
+}
+
 }  // namespace millrace

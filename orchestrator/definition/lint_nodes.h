@@ -94,4 +94,14 @@ struct ActionSite {
 /// All calls of a definition, in the order of the text.
 std::vector<ActionSite> actions_of(const Node& document);
 
+/// A `compensate` of a state with a function of the definition.
+struct CompensationSite {
+  const Node* call = nullptr;
+  std::string path;
+  const Node* function = nullptr;
+};
+
+/// All compensations of a definition, in the order of the text.
+std::vector<CompensationSite> compensations_of(const Node& document);
+
 }  // namespace millrace

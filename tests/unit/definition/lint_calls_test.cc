@@ -34,7 +34,8 @@ TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
       notes_of(unbounded),
       ElementsAre("note states[0].action.function: no timeout ends this call if no worker "
                   "takes tasks of the service \"stock\"; give the action or its function a "
-                  "timeout, such as `scheduleToCloseTimeout: 1h`, or name the service in the "
+                  "timeout, such as `scheduleToCloseTimeout: 1h` with `retries: "
+                  "{maximumAttempts: 1}`, which makes one attempt only, or name the service in the "
                   "settings of the namespace [lint.call_unbounded]"));
   for (const std::string& bounded :
        {text("timeouts: {interrupt: 1h}", "", "", ""), text("workflowRunTimeout: 1h", "", "", ""),
@@ -58,6 +59,28 @@ TEST(LintCalls, PointsOutACompensationThatNoTimeoutEndsAlsoIfTheWorkflowHasOne) 
               ElementsAre("note states[0].compensate.function"));
   EXPECT_THAT(places_of("lint.call_unbounded", text(", scheduleToCloseTimeout: 1h"), {}),
               IsEmpty());
+}
+
+TEST(LintCalls, ProposesOneAttemptUnlessTheCallHasARetryPolicy) {
+  const auto proposes = [](const char* function, const char* state, const char* action,
+                           const char* undo) {
+    std::string found;
+    for (const std::string& note : notes_of(fmt::format(
+             "id: a\ncompensate: true\nfunctions:\n- {{id: f, type: service, service: s{}}}\n"
+             "states:\n- {{id: s, type: action{}, action: {{function: f{}}}, "
+             "compensate: {{function: f{}}}}}\n",
+             function, state, action, undo))) {
+      if (!note.ends_with("[lint.call_unbounded]")) continue;
+      found += note.find("maximumAttempts") == std::string::npos ? "no " : "yes ";
+    }
+    return found;
+  };
+  const char* const retries = ", retries: {maximumAttempts: 2}";
+  EXPECT_EQ(proposes("", "", "", ""), "yes yes ");
+  EXPECT_EQ(proposes(retries, "", "", ""), "no no ");
+  EXPECT_EQ(proposes("", retries, "", ""), "no yes ");
+  EXPECT_EQ(proposes("", "", retries, ""), "no yes ");
+  EXPECT_EQ(proposes("", "", "", retries), "yes no ");
 }
 
 TEST(LintCalls, PointsOutAServiceThatNothingServes) {

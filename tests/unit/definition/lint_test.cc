@@ -191,6 +191,33 @@ states:
                           "note states[5].retries: temporal: one attempt only [lint.attempts]"));
 }
 
+TEST(Lint, SpellsOutTheAttemptsThatTemporalsTimeoutsOfACompensationImply) {
+  const auto notes = [](const char* function, const char* undo) {
+    return places_of("lint.attempts",
+                     fmt::format(R"(
+id: a
+compensate: true
+functions: [{{id: f, type: subflow, workflow: w{}}}]
+states:
+- id: a
+  type: action
+  retries: {{maximumAttempts: 1}}
+  action: {{function: f}}
+  compensate: {{function: f{}}}
+)",
+                                 function, undo),
+                     {});
+  };
+  const char* const timeout = ", scheduleToCloseTimeout: 1h";
+  const char* const retried = ", scheduleToCloseTimeout: 1h, retries: {maximumAttempts: 2}";
+  const char* const own = "note states[0].retries";
+  EXPECT_THAT(notes("", ""), ElementsAre(own));
+  EXPECT_THAT(notes("", timeout), ElementsAre(own, "note states[0].compensate.function"));
+  EXPECT_THAT(notes(timeout, ""), ElementsAre(own, "note states[0].compensate.function"));
+  EXPECT_THAT(notes("", retried), ElementsAre(own, "note states[0].compensate.retries"));
+  EXPECT_THAT(notes(retried, ""), ElementsAre("note functions[0].retries", own));
+}
+
 TEST(Lint, ShowsTheNextFiveTicksOfASchedule) {
   const Loaded loaded = load_and_lint(
       "id: a\nstart: {type: scheduled, cron: CRON_TZ=Europe/Vienna 30 2 * * *}\n"
