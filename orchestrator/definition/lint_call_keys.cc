@@ -15,8 +15,11 @@
 #include "base/characters.h"
 #include "expressions/program_facts.h"
 #include "expressions/template.h"
+#include "language/grammar.h"
+#include "language/walk.h"
 #include "orchestrator/definition/limit_values.h"
 #include "orchestrator/definition/lint_nodes.h"
+#include "orchestrator/definition/start_data.h"
 
 namespace millrace {
 namespace {
@@ -58,18 +61,48 @@ struct Site {
   const Node* call = nullptr;
   std::string path;
   bool has_own_limits = false;
+  std::optional<StartData> started;  ///< the input, if it is the data with which instances start
 };
+
+/// The data with which instances start, if the first state has no other: no state leads to it, and
+/// no run follows another one.
+std::optional<StartData> data_of_first_state(const Node& document) {
+  std::optional<StartData> data = data_of_instances(document);
+  const std::vector<Node>& states = items_of(document, "states");
+  if (!data || states.empty()) return std::nullopt;
+  const std::string id = text_of(states[first_state(document)], "id");
+  bool has_other = false;
+  walk(document, workflow_grammar(), "", [&](const Place& place) {
+    const bool names_state =
+        place.rule.kind == KeyRule::Kind::kState || place.rule.instead == KeyRule::Kind::kState;
+    const bool leads_there = names_state && place.member.value.text == id;
+    has_other |= is_next_run_key(place.rule);
+    has_other |= leads_there && !place.path.starts_with("start.");
+  });
+  return has_other ? std::nullopt : data;
+}
+
+/// The action as a call with its own limits.
+Site site_of(const ActionSite& action, size_t first, const std::optional<StartData>& data) {
+  Site site{action.action, action.path, true, std::nullopt};
+  const bool has_data = action.state_index == first && type_of_state(*action.state) != "foreach";
+  if (!has_data || !data || action.action->find("input") != nullptr) return site;
+  site.started = data;
+  if (action.action->find("secrets") != nullptr) site.started->members.insert("secrets");
+  return site;
+}
 
 using SitesOfFunctions = std::map<const Node*, std::vector<Site>>;
 
-/// The calls of each function, in the order of the text.
-SitesOfFunctions sites_of(const Node& document, const std::vector<ActionSite>& actions) {
+/// The calls of each function, in the order of the text. `calls` are those of `actions`.
+SitesOfFunctions sites_of(const Node& document, const std::vector<ActionSite>& actions,
+                          const std::vector<Site>& calls) {
   SitesOfFunctions sites;
-  for (const ActionSite& one : actions) {
-    if (one.function != nullptr) sites[one.function].push_back({one.action, one.path, true});
+  for (size_t i = 0; i < actions.size(); ++i) {
+    if (actions[i].function != nullptr) sites[actions[i].function].push_back(calls[i]);
   }
   for (const CompensationSite& one : compensations_of(document)) {
-    sites[one.function].push_back({one.call, one.path, false});
+    sites[one.function].push_back({one.call, one.path, false, std::nullopt});
   }
   return sites;
 }
@@ -133,22 +166,50 @@ std::string mend_of_member(const LimitValue& value, const std::string& member,
                      as_value(path_to(*meant) + std::string(text.substr(read.size()))));
 }
 
+/// What follows if the value reads only members that the input of a call does not have.
+std::string outcome_of(const LimitValue& value) {
+  const bool fails = value.what == "priority" && needs_members(value.query);
+  return fails ? "each of these calls fails with millrace.concurrency.priority"
+               : fmt::format("the {} is the same for all of these calls", value.what);
+}
+
+/// Warns of a value of a call that reads only members which the data with which instances start
+/// does not have. `is_only`: no other call has the value. Returns whether it does.
+bool warn_missing_of_start(const LimitValue& value, const Site& site, bool is_only,
+                           Findings& findings) {
+  const StartData& data = *site.started;
+  const std::optional<std::string> member = missing_member(value.query, data);
+  if (!member) return false;
+  std::string mend = fmt::format("give the action an `input` with {}, or remove the {}",
+                                 in_quotes(*member), value.what);
+  if (!data.path.empty()) {
+    std::string program = corrected(value.query, *member, data);
+    const bool may_fail = value.what == "priority" && needs_members(value.query);
+    if (may_fail && is_path_to_member(program)) program += " // 0";
+    mend = is_only ? fmt::format("write {}", as_value(program))
+                   : fmt::format("write `input: {}` in the action", as_value(data.path));
+  }
+  findings.warning("lint.call_key", value.path, value.at,
+                   fmt::format("the input of {} is the data of {}, which has no member {}, so {}",
+                               site.path, data.by, in_quotes(*member), outcome_of(value)),
+                   std::move(mend));
+  return true;
+}
+
 /// Warns of a value of a call that reads only members which its input does not have. Returns
 /// whether it does.
-bool warn_missing(const LimitValue& value, const Site& site, Findings& findings) {
+bool warn_missing(const LimitValue& value, const Site& site, bool is_only, Findings& findings) {
+  if (site.started) return warn_missing_of_start(value, site, is_only, findings);
   if (!value.members) return false;
   const std::optional<CallInput> input = known_input(*site.call);
   if (!input) return false;
   const auto is_there = [&](const std::string& one) { return input->members.contains(one); };
   if (std::any_of(value.members->begin(), value.members->end(), is_there)) return false;
   const std::string& member = *value.members->begin();
-  const bool fails = value.what == "priority" && needs_members(value.query);
-  findings.warning(
-      "lint.call_key", value.path, value.at,
-      fmt::format("the input of {} has no member {}, so {}", site.path, in_quotes(member),
-                  fails ? "each of these calls fails with millrace.concurrency.priority"
-                        : fmt::format("the {} is the same for all of these calls", value.what)),
-      mend_of_member(value, member, *input));
+  findings.warning("lint.call_key", value.path, value.at,
+                   fmt::format("the input of {} has no member {}, so {}", site.path,
+                               in_quotes(member), outcome_of(value)),
+                   mend_of_member(value, member, *input));
   return true;
 }
 
@@ -188,13 +249,14 @@ bool has_own(const Site& site, const Node& owner, std::string_view key) {
 /// Compares the keys and the priority of a function or an action with the input of each call.
 void warn_of_inputs(const Node& owner, const std::string& path, const std::vector<Site>& sites,
                     Findings& findings) {
+  const bool is_only = sites.size() == 1;
   for (const std::string_view limit : kLimits) {
     const Node* const written = value_of(owner, limit);
     const Node* const key = written == nullptr ? nullptr : value_of(*written, "key");
     if (key == nullptr) continue;
     const LimitValue value("key", *key, path_of(path_of(path, limit), "key"));
     for (const Site& site : sites) {
-      if (!has_own(site, owner, limit)) warn_missing(value, site, findings);
+      if (!has_own(site, owner, limit)) warn_missing(value, site, is_only, findings);
     }
   }
   const Node* const priority = value_of(owner, "priority");
@@ -203,7 +265,7 @@ void warn_of_inputs(const Node& owner, const std::string& path, const std::vecto
   bool may_lack = sites.empty();
   for (const Site& site : sites) {
     if (has_own(site, owner, "priority")) continue;
-    const bool is_missing = warn_missing(value, site, findings);
+    const bool is_missing = warn_missing(value, site, is_only, findings);
     may_lack = may_lack || (!is_missing && !is_always_there(value, site));
   }
   if (may_lack) warn_no_alternative(owner, path, "the call fails", findings);
@@ -226,7 +288,11 @@ void lint_call_keys(const Node& document, Findings& findings) {
                        [&](std::string_view limit) { return owner.find(limit) != nullptr; });
   };
   const std::vector<ActionSite> actions = actions_of(document);
-  SitesOfFunctions all_sites = sites_of(document, actions);
+  const std::optional<StartData> started = data_of_first_state(document);
+  const size_t first = first_state(document);
+  std::vector<Site> calls;
+  for (const ActionSite& one : actions) calls.push_back(site_of(one, first, started));
+  SitesOfFunctions all_sites = sites_of(document, actions, calls);
   const std::vector<Node>& functions = items_of(document, "functions");
   for (size_t i = 0; i < functions.size(); ++i) {
     const Node& function = functions[i];
@@ -237,10 +303,10 @@ void lint_call_keys(const Node& document, Findings& findings) {
     }
     lint_owner(function, path_of("functions", i), is_limited || !sites.empty(), sites, findings);
   }
-  for (const ActionSite& one : actions) {
+  for (size_t i = 0; i < actions.size(); ++i) {
+    const ActionSite& one = actions[i];
     const bool is_limited = one.function != nullptr && has_limit(*one.function);
-    lint_owner(*one.action, one.path, has_limit(*one.action) || is_limited,
-               {{one.action, one.path, true}}, findings);
+    lint_owner(*one.action, one.path, has_limit(*one.action) || is_limited, {calls[i]}, findings);
   }
 }
 

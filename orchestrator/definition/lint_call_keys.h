@@ -9,7 +9,7 @@ namespace millrace {
 
 /// Adds a warning (`lint.call_key`) for a `key` that reads nothing of the input of the calls, and
 /// for a `key` or a `priority` that reads only members that the input of a call certainly does not
-/// have, one
+/// have (without `input`, those of the data of a start), one
 /// (`lint.concurrency_never`) for a `priority` of calls that never wait, one (`lint.wrong_type`)
 /// for a `priority` that never is an integer, and one (`lint.priority_missing`) for a `priority`
 /// that is null if a member is missing.

@@ -4,6 +4,15 @@
 
 namespace millrace {
 
+size_t first_state(const Node& document) {
+  const Node* const start = value_of(document, "start");
+  const std::string id = start == nullptr ? "" : text_of(*start, "state");
+  const std::vector<Node>& states = items_of(document, "states");
+  const auto named = std::find_if(states.begin(), states.end(),
+                                  [&](const Node& state) { return text_of(state, "id") == id; });
+  return id.empty() || named == states.end() ? 0 : static_cast<size_t>(named - states.begin());
+}
+
 std::vector<ActionSite> actions_of(const Node& document) {
   std::map<std::string_view, size_t> functions;  // by id
   const std::vector<Node>& defined = items_of(document, "functions");

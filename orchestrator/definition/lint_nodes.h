@@ -77,6 +77,9 @@ inline std::string_view type_of_function(const Node& function) {
   return kind_of(function, grammar).types[0];
 }
 
+/// The index of the state with which an instance starts.
+size_t first_state(const Node& document);
+
 /// A call that a state makes, with the parts of the definition that affect it.
 struct ActionSite {
   const Node* state = nullptr;

@@ -31,16 +31,6 @@ struct SelfCall {
   bool has_start_data = false;  ///< its input is made from the data that the instance started with
 };
 
-/// The index of the state with which an instance starts.
-size_t first_state(const Node& document) {
-  const Node* const start = value_of(document, "start");
-  const std::string id = start == nullptr ? "" : text_of(*start, "state");
-  const std::vector<Node>& states = items_of(document, "states");
-  const auto named = std::find_if(states.begin(), states.end(),
-                                  [&](const Node& state) { return text_of(state, "id") == id; });
-  return id.empty() || named == states.end() ? 0 : static_cast<size_t>(named - states.begin());
-}
-
 /// Whether a state, or a default, transforms the data.
 bool has_transform(const Node& document) {
   bool found = false;

@@ -364,6 +364,70 @@ TEST(LintCallFlow, SaysThatACallWithoutAPriorityFails) {
               ElementsAre(testing::HasSubstr("states[0].action.priority")));
 }
 
+TEST(LintCallFlow, PointsOutAKeyThatTheDataOfTheStartDoesNotHave) {
+  const auto found = [](const std::string& start, const std::string& limit,
+                        const std::string& state, const std::string& more = "") {
+    return messages_of("lint.call_key", fmt::format(R"(
+id: a
+start: {}
+functions: [{{id: f, type: service, service: s, {}}}]
+states:
+- {{id: a, {}}}
+{})",
+                                                    start, limit, state, more));
+  };
+  const std::string event = "{type: event, event: {type: order.placed}}";
+  const std::string keyed = "concurrency: {limit: 1, key: jq(.customer)}";
+  const std::string action = "type: action, action: {function: f}";
+  EXPECT_THAT(
+      found(event, keyed, action),
+      ElementsAre("warning functions[0].concurrency.key: the input of states[0].action is the data "
+                  "of a start by an event, which has no member \"customer\", so the key is the "
+                  "same for all of these calls; write 'jq(.[\"order.placed\"].customer)' "
+                  "[lint.call_key]"));
+  EXPECT_THAT(
+      found(event, "concurrency: {limit: 1}, priority: jq(.rank)", action),
+      ElementsAre("warning functions[0].priority: the input of states[0].action is the data of a "
+                  "start by an event, which has no member \"rank\", so each of these calls fails "
+                  "with millrace.concurrency.priority; write "
+                  "'jq(.[\"order.placed\"].rank // 0)' [lint.call_key]"));
+  EXPECT_THAT(found("{type: scheduled, cron: '0 0 * * *'}", keyed, action),
+              ElementsAre(testing::HasSubstr(
+                  "give the action an `input` with \"customer\", or remove the key")));
+  EXPECT_THAT(found(event, keyed,
+                    "type: parallel, actions: [{function: f}, {function: f, input: "
+                    "jq(.x)}]"),
+              ElementsAre(testing::HasSubstr(
+                  "write `input: 'jq(.[\"order.placed\"])'` in the action [lint.call_key]")));
+  EXPECT_EQ(found(event, "files: []", "type: action, action: {function: f, " + keyed + "}").size(),
+            1U);
+  EXPECT_EQ(found("{type: event, event: {type: order.placed}}\nbatch: {maxSize: 2, timeout: 1m}",
+                  keyed, action)
+                .size(),
+            1U);
+  for (const char* const key : {"'jq(.[\"order.placed\"].customer)'", "jq(.order.customer)",
+                                "jq(.)", "'jq(.customer // .[\"order.placed\"].customer)'"}) {
+    EXPECT_THAT(found(event, fmt::format("concurrency: {{limit: 1, key: {}}}", key), action),
+                IsEmpty())
+        << key;
+  }
+  EXPECT_THAT(found("{type: default}", keyed, action), IsEmpty());
+  EXPECT_THAT(found(event, keyed, "type: action, action: {function: f, input: jq(.x)}"), IsEmpty());
+  EXPECT_THAT(found(event, "concurrency: {limit: 1, key: jq(.secrets.k)}",
+                    "type: action, action: {function: f, secrets: [k]}"),
+              IsEmpty());
+  EXPECT_THAT(found(event, keyed, "type: foreach, array: jq(.x), action: {function: f}"), IsEmpty())
+      << "the input is the element";
+  EXPECT_THAT(found(event, keyed, action + ", continueAsNew: jq(.)"), IsEmpty());
+  EXPECT_THAT(found(event, keyed, action + ", transition: b",
+                    "- {id: b, type: delay, duration: 1s, transition: a}\n"),
+              IsEmpty())
+      << "the state has other data, too";
+  EXPECT_THAT(found(event, keyed, "type: noop, transition: b",
+                    "- {id: b, type: action, action: {function: f}}\n"),
+              IsEmpty());
+}
+
 TEST(LintCallFlow, ComparesAPriorityOnlyWithTheCallsThatHaveALimit) {
   const auto found = [](const std::string& limited, const std::string& unlimited,
                         const std::string& more = "") {
