@@ -159,10 +159,11 @@ constexpr ErrorEntry kDefinitionErrors[] = {
     {"lint.on_failure", 0, "`on_failure` does not run after other failures than a timeout.",
      "Write a `catch` for them."},
     {"lint.priority_missing", 0,
-     "A priority is null if a member of the input is missing, and then the start is refused, or "
+     "A priority is no integer if a member of the input is missing, and then the start is refused, "
+     "or "
      "the "
      "call fails.",
-     "Write an alternative, such as `jq(.rank // 0)`."},
+     "Write an integer as the alternative, such as `jq(.rank // 0)`."},
     {"lint.retry_hidden", 0, "A timeout expires before a retry or another timeout.",
      "Correct the lengths of time."},
     {"lint.retry_never", 0, "A key of a retry policy has no effect.",

@@ -406,7 +406,8 @@ std::vector<std::string> Fields::strings(std::string_view key) {
 
 bool Fields::object(std::string_view key, const std::function<void(Fields&)>& read) {
   const KeyRule& asked = rule(key, {Rule::kObject});
-  const Node* const value = ask(key, Kind::kMapping, kWantMapping);
+  const std::string_view hint = hint_on_mapping(*asked.object);
+  const Node* const value = ask(key, Kind::kMapping, hint.empty() ? kWantMapping : hint);
   if (value == nullptr) return false;
   Fields fields(*value, path(key), findings_, *asked.object);
   read(fields);

@@ -150,6 +150,12 @@ std::string_view hint_on_key(const Mapping& mapping, std::string_view key) {
   return "";
 }
 
+std::string_view hint_on_mapping(const Mapping& mapping) {
+  if (mapping.name != kCompensation) return "";
+  return "write the function that undoes the work of the state, such as `compensate: {function: "
+         "undo}`; `compensate: true` is a key of the workflow, `on_failure` and Error states";
+}
+
 std::string keys_of_small_mapping(const Mapping& mapping) {
   const bool undoes = mapping.name == kCompensation;
   const auto& flow = kFlowMappings;

@@ -20,11 +20,13 @@ std::optional<Template> StateFields::commit_query(std::string_view key, std::str
   if (!is_slow && !value->names_instance()) return value;
   fields_.report(
       key, "definition.query",
-      fmt::format("`{}` is evaluated while the {} is committed: write {}, with nothing else than "
-                  "literals, `//`, `+`, `-` and comparisons, and without `$instance`",
-                  key, of,
-                  key == "priority" ? "an integer, or a path of the input, such as jq(.rank // 0)"
-                                    : "a path of the input, such as jq(.customerId)"));
+      fmt::format(
+          "`{}` is evaluated while the {} is committed: write {}, with nothing else than "
+          "literals, `//`, `+`, `-` and comparisons, and without `$instance`; compute another "
+          "value in the `input` of the call, and read it with a path",
+          key, of,
+          key == "priority" ? "an integer, or a path of the input, such as jq(.rank // 0)"
+                            : "a path of the input, such as jq(.customerId)"));
   return std::nullopt;
 }
 

@@ -99,7 +99,18 @@ void warn_no_alternative(const Node& owner, const std::string& path, std::string
   if (priority == nullptr) return;
   const Result<Template> query = limit_query(*priority);
   const Program* const program = query ? query->whole() : nullptr;
-  if (program == nullptr || !is_path_to_member(program->text)) return;
+  if (program == nullptr) return;
+  if (!is_path_to_member(program->text)) {
+    const ProgramFacts facts = facts_of(*query);
+    const bool is_never = facts.value || (!facts.type.empty() && facts.type != "number");
+    if (is_never || !members_of_input(query) || !needs_members(query)) return;
+    findings.warning("lint.priority_missing", path_of(path, "priority"), priority->at,
+                     fmt::format("if the member is missing, the priority is no integer, and {} "
+                                 "with millrace.concurrency.priority",
+                                 outcome),
+                     "write an integer as the alternative, such as jq(.rank // 0)");
+    return;
+  }
   findings.warning(
       "lint.priority_missing", path_of(path, "priority"), priority->at,
       fmt::format("if the member is missing, the priority is null, and {} with "

@@ -42,8 +42,9 @@ std::string as_value(std::string_view program);
 void warn_no_integer(const Node& owner, const std::string& path, std::string_view outcome,
                      Findings& findings);
 
-/// Warns of a `priority` of `owner` that is a path, and so null if the member is missing. `outcome`
-/// as above: `the start is refused`.
+/// Warns of a `priority` of `owner` that is no integer if the member which it reads is missing: a
+/// path, which is null then, or one with an alternative that is no integer. `outcome` as above:
+/// `the start is refused`.
 void warn_no_alternative(const Node& owner, const std::string& path, std::string_view outcome,
                          Findings& findings);
 

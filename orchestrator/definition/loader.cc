@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/headers.h"
 #include "language/document.h"
@@ -94,12 +95,24 @@ class Loader {
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {
+        if (is_word_as_priority(program)) continue;
         context_.findings.error(error->code, program.path, program.at, error->message);
       }
     }
   }
 
  private:
+  /// Whether the program is a word, such as `high`, as a `priority`, which another finding reports:
+  /// that the word could be a key or a text does not help there.
+  bool is_word_as_priority(const PlacedProgram& program) const {
+    const bool is_word = std::all_of(program.text.begin(), program.text.end(), is_in_name);
+    if (!is_word || !program.path.ends_with("priority")) return false;
+    const std::vector<Finding> findings = context_.findings.sorted();
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+      return one.code == "definition.query" && one.path == program.path;
+    });
+  }
+
   /// Returns the error of each program, or nullopt if it is valid. Checking stops after
   /// kEnoughWrongPrograms errors; then the result may be shorter than `programs`.
   static std::vector<std::optional<Error>> errors_in(std::span<const std::string> programs,

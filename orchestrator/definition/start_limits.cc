@@ -26,11 +26,13 @@ std::optional<Template> of_a_start(StateFields& fields, std::string_view key,
   if (slow == programs.end()) return query;
   fields.plain().report(
       key, "definition.query",
-      fmt::format(
-          "`{}` is not a simple jq program, and a start cannot wait for a jq worker; write {}",
-          excerpt(slow->text),
-          key == "priority" ? "an integer, or a path such as jq(.rank // 0)"
-                            : "a path such as jq(.customer), or several of them in a list"));
+      fmt::format("`{}` is not a simple jq program, and a start cannot wait for a jq worker; write "
+                  "{}; send "
+                  "a value that has to be computed with the start, and read it with a path",
+                  excerpt(slow->text),
+                  key == "priority"
+                      ? "an integer, or a path such as jq(.rank // 0)"
+                      : "a path such as jq(.customer), or several of them in a list"));
   return std::nullopt;
 }
 

@@ -82,6 +82,23 @@ TEST_F(LintCorpus, FindsTheOneMistakeOfEachBadFile) {
   }
 }
 
+TEST_F(LintCorpus, ReportsAWordAsAPriorityOnce) {
+  const auto codes = [&](const std::string& limits) {
+    std::string found;
+    for (const Finding& one : findings_in(
+             fmt::format("id: a\n{}\nconcurrency: {{limit: 1}}\nstates:\n- {{id: a, type: noop, "
+                         "transform: {{priority: jq(high)}}}}\n",
+                         limits))) {
+      found += fmt::format("{} {}, ", one.path, one.code);
+    }
+    return found;
+  };
+  const std::string other = "states[0].transform.priority jq.syntax, ";
+  EXPECT_EQ(codes("priority: high"), "priority definition.query, " + other);
+  EXPECT_EQ(codes("throttle: {limit: 1, period: 1m, key: jq(high)}"),
+            "throttle.key definition.query, throttle.key jq.syntax, " + other);
+}
+
 TEST_F(LintCorpus, FindsNoErrorOrWarningInGoodFiles) {
   size_t files = 0;
   for (const auto& file : files_in("good")) {

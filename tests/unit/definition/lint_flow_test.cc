@@ -230,6 +230,15 @@ TEST(LintFlow, PointsOutAPriorityThatIsNullIfAMemberIsMissing) {
        {"jq(.rank // 0)", ".", "5", "'jq(.a | length)'", "'jq(.a + 1)'"}) {
     EXPECT_THAT(found(limit + priority), IsEmpty()) << priority;
   }
+  EXPECT_THAT(
+      found(limit + "'jq(.rank // \"0\")'"),
+      ElementsAre("warning priority: if the member is missing, the priority is no integer, and the "
+                  "start is refused with millrace.concurrency.priority; write an integer as the "
+                  "alternative, such as jq(.rank // 0) [lint.priority_missing]"));
+  for (const char* const priority : {"'jq([.a])'", "'jq(.a == 1)'", "'jq(.a // .b // 1)'"}) {
+    EXPECT_THAT(found(limit + priority), IsEmpty()) << priority;
+  }
+  EXPECT_EQ(found(limit + "'jq(.a // .b)'").size(), 1U);
   EXPECT_THAT(found("priority: jq(.rank)"), IsEmpty()) << "no start waits";
   EXPECT_THAT(found("start: {type: event, event: {type: a}}\n" + limit + "jq(.rank)"), IsEmpty())
       << "lint.start_key reports it";
