@@ -53,13 +53,11 @@ void Judge::explain_unanswered(const Scenario& scenario) {
   for (const Task& task : functions_.tasks()) {
     if (!scenario.functions.contains(task.function)) unanswered.insert(task.function);
   }
-  std::vector<std::string> lines;
   for (const std::string_view function : unanswered) {
-    lines.push_back(
+    unanswered_.push_back(
         fmt::format("the function {} has no entry in `functions`, so its tasks are not answered",
                     in_quotes(function)));
   }
-  story_.insert(story_.begin(), lines.begin(), lines.end());
 }
 
 std::vector<Mismatch> Judge::mismatches() const {

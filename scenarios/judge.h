@@ -25,14 +25,15 @@ class Judge {
   /// Adds another mismatch at that place of the file.
   void differs(const Placed& place, std::string message);
 
-  /// If an expectation has failed: says before the histories which functions had tasks that no
-  /// entry of the scenario's `functions` answers.
+  /// If an expectation has failed: notes which functions had tasks that no entry of the scenario's
+  /// `functions` answers.
   void explain_unanswered(const Scenario& scenario);
 
   /// All mismatches, in the order of the file.
   std::vector<Mismatch> mismatches() const;
-  /// The histories of the instances that have a mismatch, as lines of text, and what
-  /// explain_unanswered() has added.
+  /// What explain_unanswered() has noted, as lines of text. It is the likely cause of mismatches.
+  const std::vector<std::string>& unanswered() const { return unanswered_; }
+  /// The histories of the instances that have a mismatch, as lines of text.
   const std::vector<std::string>& story() const { return story_; }
 
  private:
@@ -55,6 +56,7 @@ class Judge {
   const ActedFunctions& functions_;
   const TimePoint begin_;
   std::vector<Mismatch> mismatches_;
+  std::vector<std::string> unanswered_;
   std::vector<std::string> story_;
 };
 

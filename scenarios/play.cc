@@ -231,6 +231,7 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   const Status played = Play(scenario, *stage, clock, broker, judge, limits.jumps).run(workflows);
   judge.explain_unanswered(scenario);
   outcome.mismatches = judge.mismatches();
+  outcome.unanswered = judge.unanswered();
   outcome.story = judge.story();
   if (played) return {};
   return fail(

@@ -17,8 +17,9 @@ namespace millrace {
 /// The result of a scenario.
 struct PlayOutcome {
   std::vector<Mismatch> mismatches;  ///< empty: the scenario passed
-  /// If the scenario failed: the functions whose tasks nothing answers, and the histories of the
-  /// instances with a mismatch, as lines of text.
+  /// If the scenario failed: the functions whose tasks nothing answers, as lines of text.
+  std::vector<std::string> unanswered;
+  /// If the scenario failed: the histories of the instances with a mismatch, as lines of text.
   std::vector<std::string> story;
   Duration real_time{0};
 

@@ -30,6 +30,7 @@ void count(const SuiteReport& report, Counts& counts) {
 
 std::string details(const Played& played, const std::string& file) {
   std::string text;
+  for (const std::string& line : played.outcome.unanswered) text += line + "\n";
   for (const Mismatch& one : played.outcome.mismatches) text += render_mismatch(one, file) + "\n";
   for (const std::string& line : played.outcome.story) text += line + "\n";
   return text;
@@ -113,6 +114,7 @@ std::string render_text(const SuiteReport& report) {
     text += fmt::format("{:<6} {}: {} ({} ms)\n", one.outcome.passed() ? "ok" : "FAILED",
                         report.file, one.name, one.outcome.real_time.count());
     if (one.outcome.passed()) continue;
+    for (const std::string& line : one.outcome.unanswered) text += fmt::format("    {}\n", line);
     for (const Mismatch& mismatch : one.outcome.mismatches) {
       text += fmt::format("    {}\n", render_mismatch(mismatch, report.file));
     }

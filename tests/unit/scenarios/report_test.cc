@@ -87,6 +87,7 @@ std::vector<SuiteReport> some_reports() {
                   {"is \"lost\" & <found>\n\xEF\xBF\xBF",
                    {5, 5},
                    {.mismatches = {wrong, second},
+                    .unanswered = {"the function f is not answered"},
                     .story = {"what happened to order:", "  0s       ended"},
                     .real_time = Duration(1'008)}},
                   {"turns round", {9, 5}, {.mismatches = {endless}}}}},
@@ -100,6 +101,7 @@ TEST(Report, HasALineForEachScenarioFollowedByItsFailures) {
       render_text(reports[0]),
       "ok     shop/order.test.yaml: is paid (12 ms)\n"
       "FAILED shop/order.test.yaml: is \"lost\" & <found>\n\xEF\xBF\xBF (1008 ms)\n"
+      "    the function f is not answered\n"
       "    shop/order.test.yaml:7:9: scenarios[1].expect.status: expected \"failed\", got "
       "\"complete\"\n"
       "    shop/order.test.yaml:8:9: scenarios[1].expect.output: expected <1>, got \"\x01&\"\n"
@@ -127,6 +129,7 @@ TEST(Report, IsWellFormedXmlWhateverItContains) {
   EXPECT_THAT(document,
               HasSubstr("name=\"is &quot;lost&quot; &amp; &lt;found&gt;&#10;\xEF\xBF\xBD\""));
   EXPECT_THAT(document, HasSubstr("message=\"scenarios[1].expect.status: expected &quot;failed"));
+  EXPECT_THAT(document, HasSubstr(">the function f is not answered\nshop/order.test.yaml:7:9: "));
   EXPECT_THAT(document, HasSubstr("what happened to order:\n"));
   EXPECT_THAT(document, HasSubstr("classname=\"bill\" name=\"can be read\""));
   EXPECT_THAT(document, HasSubstr("./bill.json:2:3: error: states[0]: this is &lt;b&gt;"));
