@@ -205,20 +205,37 @@ class LimitLinter {
     return nullptr;
   }
 
+  /// How many further workflows than that of `named` have a limit that `differs` accepts, in
+  /// parentheses; empty: none has.
+  template <class Differs>
+  std::string further(Kind kind, const Target& target, const CallLimit& named,
+                      const Differs& differs) const {
+    std::set<std::string_view> workflows;
+    for (const CallLimit& one : limits_.of(kind, target.described)) {
+      if (one.workflow != id_ && one.workflow != named.workflow && differs(one)) {
+        workflows.insert(one.workflow);
+      }
+    }
+    if (workflows.empty()) return "";
+    return workflows.size() == 1 ? " (and 1 more has such a limit)"
+                                 : fmt::format(" (and {} more have such limits)", workflows.size());
+  }
+
   void check_function(Kind kind, const Node& function, const std::string& path,
                       const Target& target, const std::vector<ActionSite>& actions) {
     if (value_of(function, name_of(kind)) != nullptr) {
       check_limit(kind, function, path, target);
       return;
     }
-    const CallLimit* const limit = other(kind, target, [](const CallLimit&) { return true; });
+    const auto is_any = [](const CallLimit&) { return true; };
+    const CallLimit* const limit = other(kind, target, is_any);
     if (limit == nullptr || !is_called_without(kind, function, actions)) return;
     findings_.warning(
         "lint.limit_not_kept", path_of(path, target.key), target.name->at,
-        fmt::format("workflow {} {}, and calls of this function have no `{}`, so they neither "
+        fmt::format("workflow {} {}{}, and calls of this function have no `{}`, so they neither "
                     "count nor wait",
                     in_quotes(limit->workflow), what_it_lets(*limit, target.described),
-                    name_of(kind)),
+                    further(kind, target, *limit, is_any), name_of(kind)),
         fmt::format("write `{}` in the function, unless its calls may exceed the limit",
                     as_written(*limit, kind)));
   }
@@ -240,13 +257,15 @@ class LimitLinter {
                         "write the same `key` in both, or none");
       return;
     }
-    if (const CallLimit* const exceeded = other(kind, target, [&](const CallLimit& one) {
-          return !excess_over(one, own, kind).empty();
-        })) {
+    const auto is_exceeded = [&](const CallLimit& one) {
+      return !excess_over(one, own, kind).empty();
+    };
+    if (const CallLimit* const exceeded = other(kind, target, is_exceeded)) {
       findings_.warning(
           "lint.limit_not_kept", place, written->at,
-          fmt::format("workflow {} {}, and these calls {}, so there may be more",
+          fmt::format("workflow {} {}{}, and these calls {}, so there may be more",
                       in_quotes(exceeded->workflow), what_it_lets(*exceeded, target.described),
+                      further(kind, target, *exceeded, is_exceeded),
                       excess_over(*exceeded, own, kind)),
           fmt::format("write `{}`, unless these calls may go beyond it",
                       as_written(*exceeded, kind)));

@@ -16,6 +16,7 @@ namespace millrace {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// A workflow with one call; `keys` are those of its function and of its action.
@@ -86,6 +87,30 @@ TEST(CallLimits, SayWhichLimitIsNotKept) {
       "pay:3:54: warning: functions[0].concurrency: these calls do not count together with "
       "those of workflow \"settle\", whose `concurrency` for the service \"bank\" has the key "
       "jq(.customer); write the same `key` in both, or none [lint.limit_not_kept]\n");
+}
+
+TEST(CallLimits, SayHowManyFurtherWorkflowsHaveTheLimit) {
+  const auto limits = std::make_shared<CallLimits>();
+  const auto message = [&](const std::string& pay) {
+    Findings findings;
+    lint_limits(
+        parse_document(calling("pay", kBank, pay), findings).value(), [&] { return limits; },
+        findings);
+    return findings.sorted().empty() ? std::string() : findings.sorted().front().message;
+  };
+  const auto add = [&](const std::string& id, int limit) {
+    const std::string slots = fmt::format(", concurrency: {{limit: {}}}", limit);
+    limits->add(*load_workflow(calling(id, kBank, slots), nullptr).workflow);
+  };
+  add("book", 2);
+  add("order", 2);
+  EXPECT_THAT(message(""), HasSubstr("run at once (and 1 more has such a limit), and calls of"));
+  add("settle", 5);
+  EXPECT_THAT(message(""), HasSubstr("run at once (and 2 more have such limits), and calls of"));
+  EXPECT_THAT(message(", concurrency: {limit: 3}"),
+              HasSubstr("run at once (and 1 more has such a limit), and these calls go by"));
+  add("pay", 9);
+  EXPECT_THAT(message(""), HasSubstr("(and 2 more have such limits)")) << "not the workflow itself";
 }
 
 TEST(CallLimits, CompareKeys) {
