@@ -146,7 +146,8 @@ Json whole_instance() {
       {"at", instant()},
       {"held?", exactly(true,
                         "The instance is paused, and the timer does not fire before its "
-                        "resume.")},
+                        "resume; of a `call` also: the service is paused, and no time of the "
+                        "calls counts.")},
       {"caller?", caller()},
   }));
   const Json noted = object({

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/excerpt.h"
+#include "states/held_timeouts.h"
 #include "states/retrying.h"
 #include "states/slot_values.h"
 #include "states/state_fields.h"
@@ -47,14 +48,6 @@ std::string_view missed_action(TimeoutKind kind) {
 /// The minimum delay until a suspended deadline is checked again. A resume of the service restarts
 /// the timeout at once, independent of this delay.
 constexpr Duration kHeldAgain = std::chrono::hours(1);
-
-/// The timeouts that are suspended while the service of a call is paused and no worker has started
-/// the call.
-constexpr std::array kHeldTimeouts = {TimeoutKind::kScheduleToStart, TimeoutKind::kScheduleToClose};
-
-bool waits_for_begin(const Call& call) {
-  return call.status == Call::Status::kRunning && call.outside && !call.started;
-}
 
 /// Whether a timer is armed for the due times of the calls. Store format 4 used the timer kRetry.
 bool has_timer_for_calls(const Instance& instance) {

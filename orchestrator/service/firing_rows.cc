@@ -5,6 +5,8 @@
 #include "base/ids.h"
 #include "orchestrator/service/pending_start_item.h"
 #include "orchestrator/service/slot_item.h"
+#include "orchestrator/service/undamaged.h"
+#include "orchestrator/store/rows/damage.h"
 
 namespace millrace {
 namespace {
@@ -34,7 +36,7 @@ Status FiringRowItems::add(const FiringRow& row, Json& item) {
 
 Status FiringRowItems::add_row(const PendingStartPlace& place, Json& item) {
   const auto workflow = workflows_.find(place.workflow);
-  const auto pending = TRY(intact(read_pending_start(view_, place)));
+  const auto pending = TRY(undamaged(read_pending_start(view_, place)));
   if (!pending || workflow == workflows_.end()) return {};
   const FiringWorkflow& of = workflow->second;
   std::shared_ptr<const Workflow> newest;
@@ -57,7 +59,7 @@ Status FiringRowItems::add_row(const SlotKey& key, Json& item) {
 }
 
 Status FiringRowItems::add_row(const CallSlotKey& key, Json& item) {
-  const auto counts = TRY(intact(read_call_counts(view_, key)));
+  const auto counts = TRY(undamaged(read_call_counts(view_, key)));
   if (counts) {
     item.update(waiting_of(*counts));
     item.update(slot_service_json(counts->service));

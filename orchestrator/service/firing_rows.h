@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
-#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/pending_start_rows.h"
 #include "orchestrator/store/rows/queue_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -31,13 +30,6 @@ struct FiringWorkflow {
   uint32_t latest = 0;  ///< the newest revision
 };
 using FiringWorkflows = std::map<WorkflowNumber, FiringWorkflow>;
-
-/// A row that a timer names, nullopt if it is gone or damaged.
-template <class T>
-Result<std::optional<T>> intact(Result<std::optional<T>> row) {
-  if (!row && is_damaged_row(row.error())) return std::optional<T>();
-  return row;
-}
 
 /// Adds to the items of one list what only their rows say.
 class FiringRowItems {

@@ -8,6 +8,7 @@
 
 #include "orchestrator/service/call_item.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/held_calls.h"
 #include "orchestrator/service/missing_instance.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/next_filter.h"
@@ -37,9 +38,15 @@ constexpr size_t kMostCountedChildren = 1'000;
 std::string_view name_of(TimerKind kind) { return kFiringKinds[static_cast<size_t>(kind)]; }
 
 Result<Json> timers_of(const Instance& instance, const Workflow& workflow,
-                       TimerItems consequences) {
+                       const NamespaceSettings& settings, TimerItems consequences) {
   std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
-  for (const Timer& timer : instance.timers) timers.emplace_back(timer, false);
+  for (const Timer& timer : instance.timers) {
+    const bool is_of_calls = timer.kind == TimerKind::kCalls;
+    const CallTimer counts = is_of_calls
+                                 ? call_timer(settings, instance, workflow, timer.deadline)
+                                 : CallTimer{.at = timer.deadline};
+    timers.emplace_back(Timer{.kind = timer.kind, .deadline = counts.at}, counts.is_held);
+  }
   for (const Timer& timer : instance.held_timers) timers.emplace_back(timer, true);
   std::stable_sort(timers.begin(), timers.end(), [](const auto& one, const auto& other) {
     return one.first.deadline < other.first.deadline;
@@ -54,6 +61,20 @@ Result<Json> timers_of(const Instance& instance, const Workflow& workflow,
     items.push_back(std::move(item));
   }
   return items;
+}
+
+/// The earliest deadline of the instance and of its calls that counts.
+std::optional<TimePoint> earliest_deadline(const Instance& instance, const Workflow& workflow,
+                                           const NamespaceSettings& settings) {
+  std::optional<TimePoint> earliest = first_deadline(instance);
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    const Call& call = instance.calls[i];
+    const Function* const function = called_function(instance, workflow, i);
+    const bool is_held = is_held_by_service(settings, instance, function, call);
+    const auto deadline = counting_deadline(instance, call, is_held);
+    if (deadline) earliest = std::min(earliest.value_or(*deadline), *deadline);
+  }
+  return earliest;
 }
 
 Json event_waits(const Instance& instance, const Disclosure& disclosure) {
@@ -126,12 +147,17 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   const Disclosure disclosure = disclosures.of(found.sealed);
   Json json = TRY(whole(view, found, disclosures));
   const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
+  const NamespaceSettings settings = TRY(readable_settings(view, ns));
+  if (const auto deadline = earliest_deadline(found, *workflow, settings)) {
+    json["deadline"] = format_rfc3339(*deadline);
+  }
   json["transitions"] = found.transitions;
   if (!found.idempotency_key.empty()) json["key"] = disclosure.over(found.idempotency_key);
   if (!found.correlation.empty()) json["correlation"] = disclosure.over(found.correlation);
   add_all_waits(found, *workflow, disclosure, started_, json);
   if (!found.timers.empty() || !found.held_timers.empty()) {
-    json["timers"] = TRY(timers_of(found, *workflow, TimerItems(view, ns, definitions_)));
+    json["timers"] = TRY(timers_of(found, *workflow, settings,
+                                   TimerItems(view, ns, definitions_)));
   }
   if (found.slot) {
     json["slot"] = TRY(slot_item(view, definitions_, found, workflow->id, disclosure));

@@ -125,17 +125,11 @@ Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures
     const auto workflow = TRY(definitions_.find_or_load(view, found.revision));
     json["calls"] = items_of_calls(found, *workflow, started_, disclosures);
     std::optional<TimePoint> next_retry;
-    std::optional<TimePoint> deadline = first_deadline(found);
-    const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {
-      if (at) first = std::min(first.value_or(*at), *at);
-    };
     for (const Call& call : found.calls) {
       attempt = std::max(attempt, call.attempt);
-      sooner(next_retry, call.retry_at);
-      for (const auto& one : call.deadlines) sooner(deadline, one);
+      if (call.retry_at) next_retry = std::min(next_retry.value_or(*call.retry_at), *call.retry_at);
     }
     if (next_retry) json["nextRetryAt"] = format_rfc3339(*next_retry);
-    if (deadline) json["deadline"] = format_rfc3339(*deadline);
   }
   if (found.compensations > 0) {
     json["compensations"] = TRY(compensations_left(view, found, disclosure));

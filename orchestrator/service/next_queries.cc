@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "orchestrator/service/firing_rows.h"
+#include "orchestrator/service/held_calls.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/next_filter.h"
 #include "orchestrator/service/pending_start_item.h"
@@ -21,6 +22,7 @@
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/soonest_firings.h"
 #include "orchestrator/service/timer_item.h"
+#include "orchestrator/service/undamaged.h"
 #include "orchestrator/store/rows/call_slot_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -130,17 +132,21 @@ class Soonest {
 
 const OnDamage kSkipDamaged = [](const Error&) {};
 
-void add_timers_of(const Instance& one, Soonest& soonest) {
+Status add_timers_of(const PausedServices& paused, const Instance& one, Soonest& soonest) {
   for (const Timer& timer : one.timers) {
-    soonest.add({.at = timer.deadline,
+    const bool is_of_calls = timer.kind == TimerKind::kCalls && soonest.wants(FiringKind::kCall);
+    const CallTimer counts = is_of_calls ? TRY(call_timer(paused, one, timer.deadline))
+                                         : CallTimer{.at = timer.deadline};
+    soonest.add({.at = counts.at,
                  .kind = static_cast<FiringKind>(timer.kind),
                  .instance = one.id,
                  .revision = one.revision,
                  .timed = TimedInstance(one),
                  .workflow = {},
-                 .paused = one.paused,
+                 .paused = one.paused || counts.is_held,
                  .caller = one.caller});
   }
+  return {};
 }
 
 void add_delayed_event(const DelayedRecord& record, Soonest& soonest) {
@@ -163,19 +169,22 @@ void add_lifespan(const GroupedEvent& event, const FiringWorkflow& workflow, Soo
 
 /// Adds all timers of instances; `now`: the time from which on the answer is not exact if they are
 /// too many.
-Status add_timers(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
+Status add_timers(const PausedServices& paused, NamespaceNumber ns, TimePoint now,
+                  Soonest& soonest) {
   bool is_wanted = false;
   for (size_t kind = 0; kind <= static_cast<size_t>(FiringKind::kThrottleTimeout); ++kind) {
     is_wanted = is_wanted || soonest.wants(static_cast<FiringKind>(kind));
   }
   if (!is_wanted) return {};
+  Status status;
   const auto see = [&](const Instance& one) {
     const bool may_look = soonest.look();
     if (!may_look) soonest.cut(now);
-    if (may_look) add_timers_of(one, soonest);
-    return may_look;
+    if (may_look) status = add_timers_of(paused, one, soonest);
+    return may_look && status;
   };
-  return each_live(view, ns, std::nullopt, see, kSkipDamaged);
+  TRY(each_live(paused.view, ns, std::nullopt, see, kSkipDamaged));
+  return status;
 }
 
 Status add_delayed(const View& view, NamespaceNumber ns, TimePoint now, Soonest& soonest) {
@@ -210,7 +219,7 @@ Status add_pending_starts(const View& view, NamespaceNumber ns, TimePoint now,
     if (soonest.has_all_before(listed.listed)) return false;
     const auto workflow = workflows.find(listed.place.workflow);
     const bool is_shown = listed.place.ns == ns && workflow != workflows.end();
-    const auto pending = is_shown ? TRY(intact(read_pending_start(view, listed.place)))
+    const auto pending = is_shown ? TRY(undamaged(read_pending_start(view, listed.place)))
                                   : std::optional<PendingStart>();
     if (!soonest.look(pending ? pending->input.text().size() : 0)) {
       soonest.cut(std::max(listed.listed, now));
@@ -304,18 +313,19 @@ Status add_throttled_calls(const View& view, NamespaceNumber ns, const Namespace
 }
 
 /// Adds what the owner of a timer will do. Returns whether the query could look at its row.
-Result<bool> add_owner(const View& view, NamespaceNumber ns, const TimerInput& timer,
+Result<bool> add_owner(const PausedServices& paused, NamespaceNumber ns, const TimerInput& timer,
                        const FiringWorkflows& workflows, Soonest& soonest) {
+  const View& view = paused.view;
   if (const auto* const owner = std::get_if<TimerInput::OfInstance>(&timer.owner)) {
     if (!soonest.look()) return false;
-    const auto head = TRY(intact(read_live_head(view, ns, owner->instance)));
-    if (head) add_timers_of(*head, soonest);
+    const auto head = TRY(undamaged(read_live_head(view, ns, owner->instance)));
+    if (head) TRY(add_timers_of(paused, *head, soonest));
   } else if (const auto* const delayed = std::get_if<TimerInput::OfDelayedEvent>(&timer.owner)) {
-    const auto record = TRY(intact(read_delayed(view, delayed->number)));
+    const auto record = TRY(undamaged(read_delayed(view, delayed->number)));
     if (!soonest.look(record ? record->event.size() : 0)) return false;
     if (record && record->ns == ns) add_delayed_event(*record, soonest);
   } else if (const auto* const grouped = std::get_if<TimerInput::OfGroupedEvent>(&timer.owner)) {
-    const auto event = TRY(intact(read_grouped(view, grouped->number)));
+    const auto event = TRY(undamaged(read_grouped(view, grouped->number)));
     if (!soonest.look(event ? event->record.event.size() : 0)) return false;
     const auto workflow = event ? workflows.find(event->queue.workflow) : workflows.end();
     if (workflow != workflows.end()) add_lifespan(*event, workflow->second, soonest);
@@ -324,8 +334,8 @@ Result<bool> add_owner(const View& view, NamespaceNumber ns, const TimerInput& t
 }
 
 /// Adds the timers that a walk has found, soonest first, until later ones cannot be shown.
-Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const WalkedTimers& walked,
-                  const FiringWorkflows& workflows, Soonest& soonest) {
+Status add_walked(const PausedServices& paused, NamespaceNumber ns, TimePoint now,
+                  const WalkedTimers& walked, const FiringWorkflows& workflows, Soonest& soonest) {
   if (walked.seen_until) soonest.cut(std::max(*walked.seen_until, now));
   // An instance may have several timers, and the walk may have shown a timer twice.
   std::set<InstanceId> instances;
@@ -343,7 +353,7 @@ Status add_walked(const View& view, NamespaceNumber ns, TimePoint now, const Wal
   };
   for (const TimerInput& timer : walked.timers) {
     if (soonest.has_all_before(timer.deadline)) break;
-    if (!is_new(timer) || TRY(add_owner(view, ns, timer, workflows, soonest))) continue;
+    if (!is_new(timer) || TRY(add_owner(paused, ns, timer, workflows, soonest))) continue;
     soonest.cut(std::max(timer.deadline, now));
     break;
   }
@@ -426,14 +436,16 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
                  .workflow = id,
                  .paused = record.paused});
   }
+  const NamespaceSettings settings = TRY(readable_settings(view, ns));
+  const PausedServices paused{view, definitions_, settings};
   if (looks.walked == nullptr) {
     TRY(add_delayed(view, number, now, soonest));
-    TRY(add_timers(view, number, now, soonest));
+    TRY(add_timers(paused, number, now, soonest));
   } else {
-    TRY(add_walked(view, number, now, *looks.walked, workflows, soonest));
+    TRY(add_walked(paused, number, now, *looks.walked, workflows, soonest));
   }
   TRY(add_pending_starts(view, number, now, workflows, soonest));
-  TRY(add_throttled_calls(view, number, TRY(readable_settings(view, ns)), now, soonest));
+  TRY(add_throttled_calls(view, number, settings, now, soonest));
 
   const size_t looked = soonest.looked() + (looks.walked ? looks.walked->looked : 0);
   const auto [firings, cut] = std::move(soonest).sorted();

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "orchestrator/memory/catalog.h"
+#include "orchestrator/service/held_calls.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/service/slot_item.h"
@@ -18,12 +19,18 @@
 namespace millrace {
 namespace {
 
-std::optional<TimePoint> earliest_deadline(const Call& call, const StartTask* task) {
-  std::optional<TimePoint> earliest;
-  if (task != nullptr) earliest = task->deadline;
-  for (const auto& deadline : call.deadlines) {
-    if (deadline) earliest = std::min(earliest.value_or(*deadline), *deadline);
+/// The end of the attempt at the latest. The stored end of a task is not later than a timeout of
+/// its call, so of a call whose timeouts are held the other ends of the instance are left.
+std::optional<TimePoint> earliest_deadline(const Instance& instance, const Call& call,
+                                           const StartTask* task, bool is_held) {
+  std::optional<TimePoint> earliest = counting_deadline(instance, call, is_held);
+  std::optional<TimePoint> end;
+  if (is_held || instance.paused) {
+    end = first_deadline(instance);
+  } else if (task != nullptr) {
+    end = task->deadline;
   }
+  if (end) earliest = std::min(earliest.value_or(*end), *end);
   return earliest;
 }
 
@@ -87,7 +94,9 @@ Result<Json> CallWaits::of(size_t index) {
       if (service->global) item["global"] = true;
     }
   }
-  if (const auto deadline = earliest_deadline(call, known)) {
+  const Function* const function = called_function(instance, parts_.workflow, index);
+  const bool is_held = is_held_by_service(own_, instance, function, call);
+  if (const auto deadline = earliest_deadline(instance, call, known, is_held)) {
     item["deadline"] = format_rfc3339(*deadline);
   }
   if (const auto& last = call.last_error) {

@@ -41,7 +41,8 @@ class CallWaits {
   /// the task), "worker" (none has taken the task), "slot", "throttle", "service" (it is paused),
   /// "attempt" (the next one), "others" (other calls of the state), or "resume" (of the instance).
   /// A paused service comes before its slots and its throttle, which it holds.
-  /// `deadline` is the earliest one that is stored. Errors: those of the view.
+  /// `deadline` is the earliest one that counts: not a timeout that a pause holds. Errors: those of
+  /// the view.
   Result<Json> of(size_t index);
 
  private:

@@ -917,7 +917,7 @@ export type Instance = {
     ends?: "complete" | "failed" | "timedout" | "cancelled"
     /** The code of the error that the timer raises, or with which the instance ends. */
     error?: string
-    /** The instance is paused, and the timer does not fire before its resume. */
+    /** The instance is paused, and the timer does not fire before its resume; of a `call` also: the service is paused, and no time of the calls counts. */
     held?: true
     kind: "stateTimeout" | "delay" | "retry" | "interrupt" | "kill" | "runTimeout" | "executionTimeout" | "call" | "queueTimeout" | "throttleTimeout"
     /** The id of the state in which the instance continues. */

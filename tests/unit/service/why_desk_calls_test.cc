@@ -110,6 +110,28 @@ TEST_F(WhyOfCallsTest, SayWhetherAWorkerAServiceOrAPauseHoldsTheTask) {
   EXPECT_EQ(awaited(), "answer") << "a worker has started it before the pause";
 }
 
+TEST_F(WhyOfCallsTest, ShowNoEndThatThePauseOfTheServiceHolds) {
+  Instance instance = asking();
+  instance.calls[0].deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)] =
+      now + seconds(4);
+  store(instance);
+  StartTask bounded = task();
+  bounded.deadline = now + seconds(4);
+  write(bounded);
+  EXPECT_EQ(waits()[0]["deadline"], format_rfc3339(now + seconds(4)));
+  set_settings({{"paused", {"mail"}}});
+  EXPECT_EQ(waits()[0]["for"], "service");
+  EXPECT_FALSE(waits()[0].contains("deadline")) << waits();
+  instance.timers = {{TimerKind::kKill, now + hours(1)}};
+  store(instance);
+  EXPECT_EQ(waits()[0]["deadline"], format_rfc3339(now + hours(1))) << "this timeout counts";
+  set_settings(Json::object());
+  instance.timers.clear();
+  instance.paused = true;
+  store(instance);
+  EXPECT_FALSE(waits()[0].contains("deadline")) << "the pause of the instance holds it, too";
+}
+
 TEST_F(WhyOfCallsTest, TakeTheServicesOfTheNamespaceDefaultForAGlobalOne) {
   const NamespaceNumber home = ns;
   ns = create_namespace("shop");
