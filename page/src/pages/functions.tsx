@@ -33,6 +33,7 @@ export function FunctionsPage({ ns }: PageProps) {
               { name: 'Where', cell: (item) => <>{item.target.kind} <span class="mono">{item.target.at}</span></> },
               { name: 'Status', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">not paused</span>) },
               { name: 'Waiting', isNumber: true, cell: (item) => count(item.waiting) },
+              { name: 'Queued', isNumber: true, cell: (item) => count(item.queued ?? 0) },
               { name: 'Running', isNumber: true, cell: (item) => count(item.running) },
               { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },
               { name: 'Workers ask', isNumber: true, cell: (item) => (item.asking === undefined ? '' : <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking}</span>) },
@@ -57,7 +58,7 @@ function PauseDialog({ ns, service, close, changed }: { ns: string; service: Ser
     <ActionDialog title={`${verb === 'pause' ? 'Pause' : 'Resume'} the service ${service.service}?`} label={verb === 'pause' ? 'Pause' : 'Resume'} close={close}
       command={{ line: commandLine(ns, 'function', verb, service.service), http: httpCall('POST', path) }}
       run={async () => { const answer = await call<ServicePaused>('POST', path); changed(); return `The service ${answer.name} is ${answer.paused ? 'paused' : 'not paused'}` }}>
-      <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${count(service.running)} tasks that run go on.` : `Its ${count(service.waiting)} waiting calls are made.`}</p>
+      <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${count(service.running)} tasks that run go on.` : `Its ${count(service.waiting)} waiting calls are made. ${count(service.queued ?? 0)} others wait for a slot or the throttle, and are made in their turn.`}</p>
     </ActionDialog>
   )
 }
