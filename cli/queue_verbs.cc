@@ -36,6 +36,7 @@ std::string limit_text(const Json& queue) {
   if (is_pending(queue)) return "-";
   if (queue.value("reason", "") == "throttle") {
     if (!queue.contains("limit")) return "-";
+    if (!queue.contains("period")) return field("", "limit").cell(queue);
     return fmt::format("{} in {}", queue.value("limit", uint64_t{0}),
                        harmless(queue.value("period", "")));
   }

@@ -128,6 +128,17 @@ Status describe_call_throttle(const View& view, const CallSlotKey& key, const Ca
   return add_next_at(view, rate_place(view, key), rate, item);
 }
 
+/// Adds to the item of a key for which only calls of paused instances wait what its throttle
+/// permits.
+Status describe_paused_call(const View& view, const CallSlotKey& key, Json& item) {
+  const auto paused =
+      TRY(read_first_call(view, QueueRow::kCallThrottlePaused, key, pass_over_damage));
+  if (!paused) return {};
+  item["limit"] = paused->record.limit;
+  item["period"] = rate_of(paused->record).period.text;
+  return {};
+}
+
 Result<Json> described_calls(const View& view, const NamespaceSettings& settings,
                              const CallSlotKey& key, const CallSlotCounts& counts) {
   Json item = slot_service_json(counts.service);
@@ -150,7 +161,10 @@ Result<Json> described_calls(const View& view, const NamespaceSettings& settings
     item["limit"] = next->record.limit;  // a call goes by its own limit
     if (key.is_throttle) TRY(describe_call_throttle(view, key, next->record, item));
   }
-  if (key.is_throttle) return item;
+  if (key.is_throttle) {
+    if (!next) TRY(describe_paused_call(view, key, item));
+    return item;
+  }
   const auto holder = TRY(read_first_call(view, QueueRow::kCallHolder, key, pass_over_damage));
   if (holder) item["holder"] = TRY(call_place_json(view, holder->record));
   return item;
@@ -227,6 +241,7 @@ class ListedWorkflow {
       if (is_batch_over(pending)) return true;
       auto item = TRY(pending_start_item(view_, place, pending, id_, newest(), now));
       item.json.update({{"kind", "starts"}, {"queued", 1}});
+      if (record_.paused) item.json["workflowPaused"] = true;
       item.json.update(TRY(refusal(ns)));
       page.items.push_back(std::move(item.json));
       page.bytes += item.bytes;

@@ -164,5 +164,23 @@ TEST_F(PausedQueuesTest, ShowKeysWhoseCallsAreAllOfPausedInstances) {
   EXPECT_FALSE(items[0].contains("next"));
 }
 
+TEST_F(PausedQueuesTest, ShowWhatTheThrottleOfPausedCallsPermits) {
+  const SlotService bank{.name = "bank"};
+  const CallSlotKey key = call_throttle_key_of(ns, bank, "");
+  write_call_counts(*tx, key, {.service = bank, .limit = 1, .paused = 1});
+  write_call_place(*tx, key, {.kind = QueueRow::kCallThrottlePaused, .number = 9},
+                   {.task = numbered_id(9),
+                    .since = now,
+                    .limit = 20,
+                    .period = Span{.fixed = std::chrono::minutes(1), .text = "PT1M"}});
+  commit();
+  const Json items = answer(list())["items"];
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0]["limit"], 20);
+  EXPECT_EQ(items[0]["period"], "PT1M");
+  EXPECT_FALSE(items[0].contains("next"));
+  EXPECT_FALSE(items[0].contains("nextAt"));
+}
+
 }  // namespace
 }  // namespace millrace

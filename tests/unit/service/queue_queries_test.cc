@@ -281,6 +281,15 @@ TEST_F(PendingStartQueriesTest, ShowABatchWithTheKeyOfItsFirstInput) {
   EXPECT_EQ(items[0]["instance"], to_string(number(1)));
 }
 
+TEST_F(PendingStartQueriesTest, MarkThoseOfAPausedWorkflow) {
+  const WorkflowNumber index = debounced();
+  write(place(index, 1), pending(1));
+  EXPECT_FALSE(answer(list(10))["items"][0].contains("workflowPaused"));
+  catalog.pause_workflow(*tx, index, true);
+  commit_catalog();
+  EXPECT_EQ(answer(list(10))["items"][0]["workflowPaused"], true);
+}
+
 TEST_F(PendingStartQueriesTest, ShowUntilWhenNewerRequestsMayMoveTheStart) {
   const WorkflowNumber late =
       apply("id: late\ndebounce: {period: PT1M, timeout: PT5M}\nstates:\n- {id: a, type: noop}\n");
