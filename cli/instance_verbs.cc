@@ -14,6 +14,7 @@
 #include "cli/other_namespaces.h"
 #include "cli/pages.h"
 #include "cli/time_flag.h"
+#include "cli/unchanged.h"
 #include "cli/why_verbs.h"
 
 namespace millrace {
@@ -210,6 +211,13 @@ Ended control_all(Session& session, const std::string& verb, const Parameters& f
   return refused.empty() ? ExitCode::kOk : ExitCode::kConflict;
 }
 
+/// Prints why the command has changed nothing, if the instance shows that.
+void say_why_unchanged(Session& session, const std::string& verb, const std::string& id) {
+  const auto instance = session.client.send({.path = session.path({"instances", id})});
+  if (!instance) return;  // the command has succeeded, and what it says is only missing
+  session.console.err << unchanged_line(verb, instance->body, session.ns);
+}
+
 Ended control_instances(Session& session, const std::string& verb, const ControlOptions& options) {
   const Parameters how = {{"now", options.now ? "1" : ""},
                           {"extend", options.extend ? "1" : ""},
@@ -229,6 +237,7 @@ Ended control_instances(Session& session, const std::string& verb, const Control
   const Reply reply = TRY(session.client.send(
       {.method = "POST", .path = session.path({"instances", options.id, verb}), .query = how}));
   session.output.item(reply.body, "id");
+  if (is_unchanged(verb, reply.body)) say_why_unchanged(session, verb, options.id);
   return ExitCode::kOk;
 }
 

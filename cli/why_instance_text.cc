@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "cli/output.h"
+#include "cli/why_call_limits.h"
 #include "cli/why_parts.h"
 #include "cli/why_text.h"
 #include "cli/why_waits.h"
@@ -146,12 +147,6 @@ std::string elsewhere_look_line(const Json& answer) {
          fmt::format("  Of the names without a namespace, only {} were looked at.\n", unknown);
 }
 
-/// `1 start waits`, `3 calls wait`
-std::string those_that_wait(const Json& limit, std::string_view noun) {
-  const auto number = limit.value("waiting", size_t{0});
-  return number == 1 ? fmt::format("1 {} waits", noun) : fmt::format("{} {}s wait", number, noun);
-}
-
 /// When a wait to start ends, and with which error; empty: it has no timeout.
 std::string end_of_wait_line(const Json& wait) {
   const std::string until = member_text(wait, "until");
@@ -182,6 +177,22 @@ std::string pause_lines(const Json& instance, const WhyTextOptions& options) {
       ns, member_text(instance, "id"));
 }
 
+/// That the instance is being cancelled, for what its end waits, and what does not wait; empty: it
+/// is not being cancelled.
+std::string cancelling_lines(const Json& instance, const WhyTextOptions& options) {
+  const Json cancelling = instance.value("cancelling", Json());
+  if (!cancelling.is_object()) return "";
+  const std::string since = member_text(cancelling, "since");
+  const auto tasks = cancelling.value("tasks", size_t{0});
+  return fmt::format(
+      "It is cancelled{}, and ends when its running {}; its compensations follow if its definition "
+      "asks for them. What does not wait for the tasks:\n"
+      "    millrace -n {} instance cancel {} --now\n",
+      since.empty() ? "" : ", by a cancel that came at " + since,
+      tasks == 1 ? "task has ended (1)" : fmt::format("tasks have ended ({})", tasks),
+      shell_word(options.ns), member_text(instance, "id"));
+}
+
 /// That the workflow of a start is paused, which waits and is not paused itself; empty: it is not.
 std::string paused_workflow_lines(const Json& limit, const Json& instance,
                                   const WhyTextOptions& options) {
@@ -198,13 +209,6 @@ std::string list_of_starts(const Json& limit, const Json& instance, const WhyTex
   return fmt::format("`millrace -n {} instance list --workflow {} --status pending{}` lists them",
                      shell_word(options.ns), shell_word(member_text(instance, "workflow")),
                      may_be_paused ? ",paused" : "");
-}
-
-/// Why one that holds a slot does not end by itself; empty: nothing is known.
-std::string hindrance_of_holder(const Json& holder) {
-  const bool waits = member_text(holder, "waitsFor") == "throttle";
-  if (!holder.value("paused", false)) return waits ? ", which waits for the throttle" : "";
-  return waits ? ", which is paused and waits for the throttle" : ", which is paused";
 }
 
 /// With which error an instance has ended, and for what it waited until then; empty: it has no
@@ -242,6 +246,7 @@ std::string slot_lines(const Json& instance, const WhyTextOptions& options) {
     lines += fmt::format("  held by {} since {}{}\n", member_text(holder, "instance"),
                          member_text(holder, "since"), hindrance_of_holder(holder));
   }
+  if (!slot.value("workflowPaused", false)) lines += resume_of_holder(holders, options);
   if (slot.value("held", size_t{0}) > holders.size()) {
     lines += fmt::format("  `millrace -n {} queue holders --workflow {}` lists all holders\n",
                          shell_word(options.ns), shell_word(member_text(instance, "workflow")));
@@ -313,7 +318,7 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
                                               member_text(throttled, "period"))
                                 : "";
   const std::string next =
-      throttled.contains("nextAt")
+      throttled.contains("nextAt") && throttled.value("waiting", size_t{0}) > 0
           ? fmt::format(" The next of them may begin at {}.", member_text(throttled, "nextAt"))
           : "";
   const std::string_view turn = instance.contains("paused")
@@ -324,91 +329,6 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
              limit, key, throttled.value("priority", 0), turn, those_that_wait(throttled, "start"),
              next, list_of_starts(throttled, instance, options)) +
          paused_workflow_lines(throttled, instance, options) + end_of_wait_line(throttled);
-}
-
-/// For what a call waits: the limit of its service or image, and its key.
-std::string limit_of_call(const Json& limit) {
-  const std::string of = limit.contains("image")
-                             ? fmt::format("image {}", member_text(limit, "image"))
-                             : fmt::format("service {}", member_text(limit, "service"));
-  if (!limit.contains("key")) return of;
-  return fmt::format("{} with the key {}", of, harmless(dump_json(limit["key"])));
-}
-
-/// What follows about a call of a paused instance, or of a paused service; `what` no call does
-/// then.
-std::string pause_of_call(const Json& limit, std::string_view what) {
-  std::string text;
-  if (limit.value("paused", false)) text += "; it continues when the instance is resumed";
-  if (limit.value("servicePaused", false)) {
-    text += fmt::format("; the service is paused, and no call {}", what);
-  }
-  return text;
-}
-
-/// ` If it still waits at …, it fails with …`; empty: the wait has no end.
-std::string end_of_wait(const Json& limit, std::string_view code) {
-  if (!limit.contains("until")) return "";
-  return fmt::format(" If it still waits at {}, it fails with {}.", member_text(limit, "until"),
-                     code);
-}
-
-/// The command that lists all calls that hold a slot.
-std::string list_of_call_holders(const Json& slot, const WhyTextOptions& options) {
-  const char* const kind = slot.contains("image") ? "image" : "service";
-  const std::string key = slot.contains("key")
-                              ? " --key " + shell_word(harmless(dump_json(slot["key"])))
-                              : std::string();
-  return fmt::format("millrace -n {} queue holders --{} {}{}", shell_word(options.ns), kind,
-                     shell_word(member_text(slot, kind)), key);
-}
-
-std::string slot_lines_of_call(size_t index, const Json& slot, const WhyTextOptions& options) {
-  const auto held = slot.value("held", size_t{0});
-  std::string lines = fmt::format("Call {} waits for a slot of {}: {} of {} held, {}{}.{}\n", index,
-                                  limit_of_call(slot), held, slot.value("limit", size_t{0}),
-                                  those_that_wait(slot, "call"), pause_of_call(slot, "gets a slot"),
-                                  end_of_wait(slot, "millrace.concurrency.timeout"));
-  const Json& holders = member_list(slot, "holders");
-  for (const Json& holder : holders) {
-    const std::string of = member_text(holder, "instance");
-    lines += fmt::format("  held by task {}{} since {}{}\n", member_text(holder, "task"),
-                         of.empty() ? "" : " of instance " + of, member_text(holder, "since"),
-                         hindrance_of_holder(holder));
-  }
-  if (held <= holders.size()) return lines;
-  return lines + fmt::format("  `{}` lists all holders\n", list_of_call_holders(slot, options));
-}
-
-std::string throttle_line_of_call(size_t index, const Json& throttled) {
-  std::string line = fmt::format(
-      "Call {} waits for the throttle of {}: {} in {}, {}{}.", index, limit_of_call(throttled),
-      throttled.value("limit", size_t{0}), member_text(throttled, "period"),
-      those_that_wait(throttled, "call"), pause_of_call(throttled, "passes the throttle"));
-  if (throttled.contains("nextAt")) {
-    line += fmt::format(" The next of them may be made at {}.", member_text(throttled, "nextAt"));
-  }
-  return line + end_of_wait(throttled, "millrace.throttle.timeout") + "\n";
-}
-
-/// The calls that wait for a slot or the throttle of their service; empty: none does.
-std::string waiting_call_lines(const Json& instance, const WhyTextOptions& options) {
-  std::string lines;
-  for (const Json& one : member_list(instance, "waitingCalls")) {
-    const auto index = one.value("index", size_t{0});
-    if (one.contains("throttled")) {
-      lines += throttle_line_of_call(index, one.value("throttled", Json::object()));
-    } else {
-      lines += slot_lines_of_call(index, one.value("slot", Json::object()), options);
-    }
-  }
-  if (!lines.empty()) {
-    lines += fmt::format(
-        "  `millrace -n {} queue list` shows each key for which calls wait, and the call that is "
-        "next.\n",
-        shell_word(options.ns));
-  }
-  return lines;
 }
 
 }  // namespace
@@ -422,6 +342,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   const Json waits = awaited_events(instance);
   const std::string others = other_wait_lines(instance, options);
   const Json& entering = member_list(instance, "entering");
+  text += cancelling_lines(instance, options);
   text += ended_lines(instance) + pause_lines(instance, options);
   text += slot_lines(instance, options);
   text += throttle_lines(instance, options);

@@ -140,6 +140,14 @@ Json compensation() {
   });
 }
 
+Json cancelling() {
+  return object({
+      {"tasks", whole("How many running tasks must end before the instance ends.")},
+      {"since?",
+       instant("When the cancel came; missing: its record is not among the newest ones.")},
+  });
+}
+
 Json passed_compensations() {
   return list(whole("The number of a compensation.", 1),
               "Of an ended instance: the compensations that an operator has passed over since it "

@@ -65,6 +65,8 @@ Json extended(Json base, const std::initializer_list<Member>& members);
 
 /// What an instance has left of its compensations.
 Json compensation();
+/// For what the end of an instance that is being cancelled waits.
+Json cancelling();
 /// The numbers of the compensations that an operator has passed over.
 Json passed_compensations();
 

@@ -57,6 +57,9 @@ Json limit_of_call() {
       {"service?", text("The name of the service.")},
       {"global?", exactly(true, "It is a service of the namespace `default`.")},
       {"image?", text("The image of the container.")},
+      {"keySealed?", exactly(true,
+                             "The key may contain data of a secret: it may be masked, and "
+                             "`queues/holders` does not find it by `key`.")},
       {"paused?", exactly(true, "It waits until its instance is resumed.")},
       {"servicePaused?", exactly(true,
                                  "The service is paused: no call gets a slot or passes the "
@@ -169,6 +172,7 @@ Json whole_instance() {
                       {"calls?", list(ref("InstanceCall"))},
                       {"callCounts?", map(whole(), "How many calls have each status.")},
                       {"attempt", whole("The number of the current attempt.")},
+                      {"cancelling?", cancelling()},
                       {"passedCompensations?", passed_compensations()},
                       {"compensations?", list(noted,
                                               "Those that are left, newest first; at most "

@@ -242,6 +242,7 @@ void add_why_schemas(ApiSchemas& all) {
                      "at most 20 calls.")},
       {"moreWaits?", whole("How many other calls have not ended.", 1)},
       {"compensation?", compensation()},
+      {"cancelling?", cancelling()},
       {"passedCompensations?", passed_compensations()},
       {"entering?", list(entering, "The events for which its state will wait.")},
       {"arrived?", list(text(), "The types of the events that have come.")},

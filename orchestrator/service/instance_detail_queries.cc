@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orchestrator/service/call_item.h"
+#include "orchestrator/service/cancelling.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/held_calls.h"
 #include "orchestrator/service/missing_instance.h"
@@ -42,9 +43,8 @@ Result<Json> timers_of(const Instance& instance, const Workflow& workflow,
   std::vector<std::pair<Timer, bool>> timers;  // with whether it is held
   for (const Timer& timer : instance.timers) {
     const bool is_of_calls = timer.kind == TimerKind::kCalls;
-    const CallTimer counts = is_of_calls
-                                 ? call_timer(settings, instance, workflow, timer.deadline)
-                                 : CallTimer{.at = timer.deadline};
+    const CallTimer counts = is_of_calls ? call_timer(settings, instance, workflow, timer.deadline)
+                                         : CallTimer{.at = timer.deadline};
     timers.emplace_back(Timer{.kind = timer.kind, .deadline = counts.at}, counts.is_held);
   }
   for (const Timer& timer : instance.held_timers) timers.emplace_back(timer, true);
@@ -156,8 +156,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   if (!found.correlation.empty()) json["correlation"] = disclosure.over(found.correlation);
   add_all_waits(found, *workflow, disclosure, started_, json);
   if (!found.timers.empty() || !found.held_timers.empty()) {
-    json["timers"] = TRY(timers_of(found, *workflow, settings,
-                                   TimerItems(view, ns, definitions_)));
+    json["timers"] = TRY(timers_of(found, *workflow, settings, TimerItems(view, ns, definitions_)));
   }
   if (found.slot) {
     json["slot"] = TRY(slot_item(view, definitions_, found, workflow->id, disclosure));
@@ -169,6 +168,7 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
   if (!origin && !is_damaged_row(origin.error())) return origin;
   if (origin && !origin->is_null()) json["startedBy"] = *std::move(origin);
   TRY(add_passed_compensations(view, found, *workflow, json));
+  TRY(add_cancelling(view, found, json));
   if (!found.calls.empty()) {
     std::map<std::string, size_t, std::less<>> counts;
     for (const Call& call : found.calls) ++counts[std::string(call_status(call, started_))];

@@ -11,6 +11,7 @@
 #include "model/start_rate.h"
 #include "orchestrator/engine/queueing.h"
 #include "orchestrator/service/slot_holders.h"
+#include "orchestrator/service/workflow_of_instance.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/queue_rows.h"
@@ -45,13 +46,12 @@ struct NewestRevision {
 
 Result<NewestRevision> newest_of(const View& view, DefinitionCache& definitions,
                                  const Instance& instance, std::string_view workflow) {
-  const auto record = read_workflow(view, instance.ns, workflow);
-  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  const WorkflowNumber number = instance.revision.workflow;
-  if (!record || !*record || (*record)->number != number) return NewestRevision();
+  const auto record = TRY(workflow_of_instance(view, instance, workflow));
+  if (!record) return NewestRevision();
   return NewestRevision{
-      .workflow = definitions.find_or_load(view, {number, (*record)->latest}).value_or(nullptr),
-      .is_paused = (*record)->paused};
+      .workflow =
+          definitions.find_or_load(view, {record->number, record->latest}).value_or(nullptr),
+      .is_paused = record->paused};
 }
 
 /// The calls that have held a slot of the key longest.
@@ -67,6 +67,15 @@ Result<Json> oldest_holders(const View& view, const CallSlotKey& key) {
   Json items = Json::array();
   for (const CallPlaceRecord& one : holders) items.push_back(TRY(call_holder_item(view, one)));
   return items;
+}
+
+/// Adds "key" and "keySealed"?: lists of the API do not show and find the key, or it is shown with
+/// masks.
+void add_key_of_call(const CallLimitParts& parts, const Call& call, const std::string& key,
+                     bool is_sealed, Json& item) {
+  const Json value = slot_key_json(key);
+  item["key"] = parts.disclosures.of(parts.instance | call.sealed).over(value);
+  if (is_sealed || item["key"] != value) item["keySealed"] = true;
 }
 
 }  // namespace
@@ -208,8 +217,7 @@ Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call) {
     if (until && *until) item["until"] = format_rfc3339(**until);
   }
   if (!slot.key.empty()) {
-    const Disclosure disclosure = parts.disclosures.of(parts.instance | call.sealed);
-    item["key"] = disclosure.over(slot_key_json(slot.key));
+    add_key_of_call(parts, call, slot.key, counts.sealed, item);
   }
   if (item["queued"] == true) item["holders"] = TRY(oldest_holders(view, call_slot_key_of(*task)));
   return item;
@@ -235,8 +243,7 @@ Result<Json> call_throttle_item(const CallLimitParts& parts, const Call& call) {
                {"waiting", read && *read ? (*read)->queued : 0}});
   if (placed.place.kind == QueueRow::kCallThrottlePaused) item["paused"] = true;
   if (!throttle.key.empty()) {
-    const Disclosure disclosure = parts.disclosures.of(parts.instance | call.sealed);
-    item["key"] = disclosure.over(slot_key_json(throttle.key));
+    add_key_of_call(parts, call, throttle.key, read && *read && (*read)->sealed, item);
   }
   if (is_paused(parts.settings, service)) {
     item["servicePaused"] = true;

@@ -79,7 +79,7 @@ struct CallLimitParts {
   Disclosures& disclosures;
 };
 
-/// {"service"|"image","global"?,"key"?,"limit","priority","queued","paused"?,"servicePaused"?,
+/// {"service"|"image","global"?,"key"?,"keySealed"?,"limit","priority","queued","paused"?,"servicePaused"?,
 /// "until"?,"held","waiting","holders"?} of a call whose attempt needs a slot: whether it waits for
 /// one, or will when its instance is resumed, whether its service is paused, so that no call gets
 /// one, when the wait ends with an error, how many calls hold a slot of its key and how many wait
@@ -87,7 +87,7 @@ struct CallLimitParts {
 /// call_holder_item(). null: its attempt needs none, or has ended. Errors: those of the view.
 Result<Json> call_slot_item(const CallLimitParts& parts, const Call& call);
 
-/// {"service"|"image","global"?,"key"?,"limit","period","priority","paused"?,"servicePaused"?,
+/// {"service"|"image","global"?,"key"?,"keySealed"?,"limit","period","priority","paused"?,"servicePaused"?,
 /// "waiting","until"?,"nextAt"?} of a call whose attempt waits for the throttle of its service, or
 /// will when its instance is resumed: how many calls of its key wait, when the wait ends with an
 /// error, and when the next of them is permitted, neither while the service is paused. null: its

@@ -8,6 +8,7 @@
 
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/memory/dedupe.h"
+#include "orchestrator/service/cancelling.h"
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/local_why_desk.h"
 #include "orchestrator/service/namespace_record.h"
@@ -18,8 +19,7 @@
 #include "orchestrator/service/walk_back.h"
 #include "orchestrator/service/why_calls.h"
 #include "orchestrator/service/why_parts.h"
-#include "orchestrator/store/rows/catalog_rows.h"
-#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/service/workflow_of_instance.h"
 
 namespace millrace {
 namespace {
@@ -105,14 +105,6 @@ std::vector<std::string> all_in_small_letters(const std::vector<std::string>& ty
   std::vector<std::string> result;
   for (const std::string& type : types) result.push_back(in_small_letters(type));
   return result;
-}
-
-/// Whether the workflow of the instance, which has that id, is paused.
-Result<bool> is_paused_with_workflow(const View& view, const Instance& instance,
-                                     std::string_view id) {
-  const auto record = read_workflow(view, instance.ns, id);
-  if (!record && !is_damaged_row(record.error())) return tl::unexpected(record.error());
-  return record && *record && (*record)->number == instance.revision.workflow && (*record)->paused;
 }
 
 /// The first calls of the instance that wait: {"index","slot"} for a slot, with call_slot_item(),
@@ -287,9 +279,11 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
     if (!waited.is_null()) answer["instance"]["waited"] = std::move(waited);
   }
   TRY(add_passed_compensations(view, instance, *workflow, answer["instance"]));
+  TRY(add_cancelling(view, instance, answer["instance"]));
   if (instance.paused) {
+    const auto known_workflow = TRY(workflow_of_instance(view, instance, workflow->id));
     answer["instance"]["paused"] =
-        TRY(is_paused_with_workflow(view, instance, workflow->id)) ? "workflow" : "instance";
+        known_workflow && known_workflow->paused ? "workflow" : "instance";
   }
   if (is_queued(instance)) {
     answer["instance"]["slot"] =

@@ -136,6 +136,8 @@ export type CallSlot = {
   image?: string
   /** The value of `concurrency.key`; none: the call has no key. */
   key?: string | number | boolean
+  /** The key may contain data of a secret: it may be masked, and `queues/holders` does not find it by `key`. */
+  keySealed?: true
   /** How many calls may hold a slot when this one gets its slot. */
   limit: number
   /** It waits until its instance is resumed. */
@@ -161,6 +163,8 @@ export type CallThrottled = {
   image?: string
   /** The value of `throttle.key`; none: the call has no key. */
   key?: string | number | boolean
+  /** The key may contain data of a secret: it may be masked, and `queues/holders` does not find it by `key`. */
+  keySealed?: true
   /** How many calls may be handed out in the period. */
   limit: number
   /** When the throttle permits the next call of the key; it may have passed. Missing while the service is paused. */
@@ -819,6 +823,12 @@ export type Instance = {
   /** How many calls have each status. */
   callCounts?: Record<string, number>
   calls?: Array<InstanceCall>
+  cancelling?: {
+    /** When the cancel came; missing: its record is not among the newest ones. */
+    since?: string
+    /** How many running tasks must end before the instance ends. */
+    tasks: number
+  }
   children?: {
     /** false: there are more children than were counted. */
     complete: boolean
@@ -1247,6 +1257,12 @@ export type InstanceWhy = {
   instance: {
     /** The types of the events that have come. */
     arrived?: Array<string>
+    cancelling?: {
+      /** When the cancel came; missing: its record is not among the newest ones. */
+      since?: string
+      /** How many running tasks must end before the instance ends. */
+      tasks: number
+    }
     compensation?: {
       /** The status after them. */
       ends?: "failed" | "timedout" | "cancelled"

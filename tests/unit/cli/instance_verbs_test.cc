@@ -1,4 +1,5 @@
 // The verbs of `instance`.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -135,6 +136,31 @@ TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
       {{"instance", "retry", "--workflow", "order"}, "done     1\nrefused  0\n"},
       {{"instance", "delete", kId}, "deleted  true\nid       " + std::string(kId) + "\n"},
   });
+}
+
+TEST_F(InstanceVerbs, SaysWhyACancelOrAPauseHasChangedNothing) {
+  service_.refuses_changes = true;
+  service_.instance_status = "paused";
+  const CommandOutput paused = run({"instance", "pause", kId});
+  EXPECT_EQ(paused.code, 0);
+  EXPECT_EQ(paused.err, fmt::format("nothing is changed: the instance is already paused; `millrace "
+                                    "-n default instance why {}` shows what resumes it\n",
+                                    kId));
+  service_.instance_status = "waiting";
+  service_.instance_cancelling = {{"tasks", 2}, {"since", "2021-09-01T12:00:00.000Z"}};
+  for (const char* const verb : {"cancel", "pause"}) {
+    EXPECT_EQ(run({"instance", verb, kId}).err,
+              fmt::format("nothing is changed: the instance is already being cancelled, since "
+                          "2021-09-01T12:00:00.000Z, and ends when its running tasks have ended "
+                          "(2); `millrace -n default instance cancel {} --now` does not wait for "
+                          "them\n",
+                          kId));
+  }
+  service_.instance_cancelling = {{"tasks", 1}};
+  EXPECT_NE(run({"instance", "cancel", kId}).err.find("its running task has ended (1)"),
+            std::string::npos);
+  service_.instance_cancelling = nullptr;
+  EXPECT_EQ(run({"instance", "cancel", kId}).err, "") << "the reason is not known";
 }
 
 TEST_F(InstanceVerbs, PrintsAScenarioInEachFormatAsItIs) {

@@ -76,7 +76,7 @@ TEST(WhyInstanceText, SaysFirstThatAnInstanceIsPausedAndWhatResumesIt) {
             "It is paused by itself, and its workflow is not; what resumes it:\n"
             "    millrace -n 'my shop' instance resume i\n");
   EXPECT_EQ(text_of("workflow", R"(, "throttled": {"limit": 2, "period": "PT2M", "priority": 0,
-                "waiting": 0, "workflowPaused": true, "until": "U", "paused": true,
+                "waiting": 0, "workflowPaused": true, "nextAt": "T", "until": "U", "paused": true,
                 "error": "millrace.throttle.timeout"})"),
             "Instance i of ship: paused, state a, since E\n"
             "It is paused with its workflow; what resumes the workflow and its instances:\n"
@@ -114,12 +114,14 @@ TEST(WhyInstanceText, SaysForWhichThrottleACallWaits) {
       {"index": 2, "throttled": {"service": "bank", "key": "c-1", "limit": 10, "period": "PT1M",
         "priority": 0, "waiting": 3, "nextAt": "T", "until": "U"}},
       {"index": 4, "throttled": {"image": "busybox", "limit": 1, "period": "1h", "priority": 0,
-        "waiting": 0, "paused": true}}]}, "events": [], "looked": 0})"));
-  EXPECT_NE(text.find("Call 2 waits for the throttle of service bank with the key \"c-1\": 10 in "
-                      "PT1M, 3 calls wait. The next of them may be made at T. If it still "
+        "waiting": 0, "paused": true, "nextAt": "T"}}]}, "events": [], "looked": 0})"));
+  EXPECT_NE(text.find("Call 2 waits for the throttle of service bank with the key \"c-1\", "
+                      "with the priority 0: 10 in PT1M, 3 calls wait. The next of them may be made "
+                      "at T. If it still "
                       "waits at U, it fails with millrace.throttle.timeout.\n"
-                      "Call 4 waits for the throttle of image busybox: 1 in 1h, 0 calls wait; it "
-                      "continues when the instance is resumed.\n"
+                      "Call 4 waits for the throttle of image busybox, with the priority 0: 1 in "
+                      "1h, it has no turn before its instance is resumed; without the calls of "
+                      "paused instances, 0 calls wait.\n"
                       "  `millrace -n default queue list` shows each key for which calls wait, and "
                       "the call that is next.\n"),
             std::string::npos)

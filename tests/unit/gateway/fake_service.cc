@@ -260,6 +260,7 @@ Result<Json> FakeService::find_instance(const InstanceId& id) const {
   if (to_string(id) == kInstance) {
     Json instance = instance_json(kInstance, instance_status);
     instance["input"] = instance_input;
+    if (!instance_cancelling.is_null()) instance["cancelling"] = instance_cancelling;
     return instance;
   }
   return fail("instance.not_found", "there is no instance " + to_string(id));
@@ -285,7 +286,7 @@ Result<Json> FakeService::take(TriggerSchedule& trigger) {
 
 Result<Json> FakeService::take(CancelInstance& cancel) {
   if (const Result<Json> known = find_instance(cancel.instance); !known) return known;
-  return Json{{"id", to_string(cancel.instance)}, {"cancelled", true}};
+  return Json{{"id", to_string(cancel.instance)}, {"cancelled", !refuses_changes}};
 }
 
 Result<Json> FakeService::take(DropPendingStarts& drop) {

@@ -44,6 +44,8 @@ class FakeService : public Service {
   size_t instance_count = 1;
   bool has_further_page = false;  ///< the first page of one instance is followed by another one
   size_t pending_starts = 0;      ///< how many a command that drops them finds
+  bool refuses_changes = false;   ///< a cancel and a pause change nothing
+  Json instance_cancelling;       ///< the member `cancelling` of the instance; null: none
   size_t group_count = 1;
   std::optional<Error> command_error;
   bool batches_starts = false;  ///< a start takes no key, and begins later
@@ -244,7 +246,9 @@ class FakeService : public Service {
   Result<Json> take(DropPendingStarts& drop);
   /// Answers a command of an operator with the id of the instance and `answer`.
   Result<Json> act(const InstanceId& id, Json answer);
-  Result<Json> take(PauseInstance& one) { return act(one.instance, {{"paused", true}}); }
+  Result<Json> take(PauseInstance& one) {
+    return act(one.instance, {{"paused", !refuses_changes}});
+  }
   Result<Json> take(ResumeInstance& one) { return act(one.instance, {{"resumed", true}}); }
   Result<Json> take(RetryInstance& one);
   Result<Json> take(RestartInstance& one) { return act(one.instance, {{"run", 2}}); }

@@ -73,6 +73,27 @@ states:
   const WorkflowNumber order;
 };
 
+TEST_F(InstanceDetailQueriesTest, ShowForWhichTasksTheEndOfACancelledInstanceWaits) {
+  Instance instance = charging(1);
+  for (Call& call : instance.calls) {
+    call = {.status = Call::Status::kRunning, .attempt = 1, .id = numbered_id(9), .outside = true};
+  }
+  instance.calls[2].status = Call::Status::kFailed;
+  store(instance);
+  EXPECT_FALSE(shown(1).contains("cancelling"));
+  instance.cancelling = true;
+  store(instance);
+  EXPECT_EQ(shown(1)["cancelling"], (Json{{"tasks", 2}})) << "the history has no record of it";
+  add_row(instance, 1, {.time = now + seconds(3), .kind = HistoryKind::kCancelled});
+  add_row(instance, 2, {.time = now + seconds(4), .kind = HistoryKind::kReturned});
+  store(instance);
+  EXPECT_EQ(shown(1)["cancelling"],
+            (Json{{"tasks", 2}, {"since", format_rfc3339(now + seconds(3))}}));
+  instance.calls = {};
+  store(ended(instance, kCancelled));
+  EXPECT_FALSE(shown(1).contains("cancelling"));
+}
+
 TEST_F(InstanceDetailQueriesTest, ShowWhatAnInstanceWaitsForAndWhatIsDue) {
   Instance instance = waiting_instance(order, 1);
   instance.transitions = 6;

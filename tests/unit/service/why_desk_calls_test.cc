@@ -223,6 +223,34 @@ TEST_F(WhyOfCallsTest, SayThatACallWaitsForASlot) {
   EXPECT_EQ(awaited(), "worker");
 }
 
+TEST_F(WhyOfCallsTest, MarkAKeyThatTheListsDoNotFind) {
+  Instance instance = asking();
+  store(instance);
+  StartTask limited = task();
+  limited.slot = TaskSlot{.limit = 1, .key = R"("c-1")", .number = 4};
+  write(limited);
+  const CallSlotKey key = call_slot_key_of(limited);
+  CallSlotCounts counts{.service = slot_service_of(limited), .queued = 1};
+  counts.key = R"("c-1")";
+  write_call_counts(*tx, key, counts);
+  write_call_place(*tx, key, {.kind = QueueRow::kCallWaiting, .number = 4},
+                   {.task = task_id(), .since = now});
+  commit();
+  const auto slot = [&] { return of_instance(1)["instance"]["waitingCalls"][0]["slot"]; };
+  EXPECT_EQ(slot()["key"], "c-1");
+  EXPECT_FALSE(slot().contains("keySealed"));
+  counts.sealed = true;
+  write_call_counts(*tx, key, counts);
+  commit();
+  EXPECT_EQ(slot()["keySealed"], true);
+  counts.sealed = {};
+  write_call_counts(*tx, key, counts);
+  instance.calls[0].sealed = true;
+  store(instance);
+  EXPECT_EQ(slot()["key"], "(sealed)");
+  EXPECT_EQ(slot()["keySealed"], true);
+}
+
 TEST_F(WhyOfCallsTest, SayWhenTheNextAttemptIsAndWhyTheLastOneFailed) {
   Instance instance = asking();
   instance.calls[0].status = Call::Status::kBetween;
