@@ -78,11 +78,12 @@ Result<CallTimer> call_timer(const PausedServices& paused, const Instance& head,
                              TimePoint deadline) {
   const CallTimer stored{.at = deadline};
   const bool may_be_held = !paused.settings.paused.empty() && !head.paused && !head.cancelling &&
-                           head.calls.size() <= kMostCallsOfATimer;
+                           head.calls.size() <= kMostCallsOfATimer && paused.reads_left > 0;
   if (!may_be_held) return stored;
   const auto workflow = paused.definitions.find_or_load(paused.view, head.revision);
   if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
   if (!workflow || !may_have_held_calls(paused.settings, head, **workflow)) return stored;
+  --paused.reads_left;
   auto calls = read_some_calls(paused.view, head, 0, head.calls.size());
   if (!calls && !is_damaged_row(calls.error())) return tl::unexpected(calls.error());
   if (!calls) return stored;

@@ -2,6 +2,7 @@
 // that the pause of a service holds, although they are stored. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "base/result.h"
@@ -43,9 +44,13 @@ struct PausedServices {
   const View& view;
   DefinitionCache& definitions;
   const NamespaceSettings& settings;
+  size_t& reads_left;  ///< of how many further instances the calls may be read
 };
+/// The calls of how many instances an answer reads for its timers.
+inline constexpr size_t kMostCallTimers = 1'000;
 /// Likewise; `head` has no calls, which are read if the pause of a service may hold some of them.
-/// Of an instance with more than 100 calls, and of one with damaged rows, the time of the timer.
+/// Of an instance with more than 100 calls, of one with damaged rows, and of those for which no
+/// read is left, the time of the timer.
 /// Errors: those of the view.
 Result<CallTimer> call_timer(const PausedServices& paused, const Instance& head,
                              TimePoint deadline);

@@ -437,7 +437,8 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
                  .paused = record.paused});
   }
   const NamespaceSettings settings = TRY(readable_settings(view, ns));
-  const PausedServices paused{view, definitions_, settings};
+  size_t reads_left = kMostCallTimers;
+  const PausedServices paused{view, definitions_, settings, reads_left};
   if (looks.walked == nullptr) {
     TRY(add_delayed(view, number, now, soonest));
     TRY(add_timers(paused, number, now, soonest));
