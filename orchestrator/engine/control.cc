@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "base/excerpt.h"
 #include "orchestrator/engine/compensation.h"
 #include "orchestrator/engine/queueing.h"
 #include "orchestrator/engine/runs.h"
@@ -65,9 +68,14 @@ void let_tasks_finish(StepContext& step) {
   step.result.changed = true;
 }
 
-/// The task of the call has ended; after the last task the instance ends.
-void end_task(StepContext& step, size_t index) {
+/// The task of the call has ended, with that error if it has failed; after the last task the
+/// instance ends.
+void end_task(StepContext& step, size_t index, const std::optional<Error>& error) {
   Call& call = step.instance.calls[index];
+  if (error) {
+    call.last_error = {.error = {error->code, shorten(error->message, kMostCallFailureBytes)},
+                       .at = step.now};
+  }
   call.status = Call::Status::kFailed;
   call.deadlines = {};
   step.result.changed = true;
@@ -214,7 +222,7 @@ void finish_task(StepContext& step, const Returned& returned) {
   if (returned.by != AnsweredBy::kRunner) detail["by"] = to_string(returned.by);
   step.record(HistoryKind::kReturned, std::move(detail));
   if (returned.result) note_finished(step, *returned.result);
-  end_task(step, index);
+  end_task(step, index, returned.result ? std::nullopt : std::optional(returned.result.error()));
 }
 
 void stop_task(StepContext& step, size_t index, TimeoutKind kind) {
@@ -222,7 +230,8 @@ void stop_task(StepContext& step, size_t index, TimeoutKind kind) {
   step.result.effects.push_back(stopping(step.instance, call));
   step.record(HistoryKind::kTimedOut,
               Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
-  end_task(step, index);
+  end_task(step, index,
+           Error{std::string(error_code(kind)), "the timeout passed after the cancel"});
 }
 
 void stop_overdue_tasks(StepContext& step) {

@@ -22,7 +22,7 @@ TEST(WhyText, ShowsTheCompensationsOfAnInstance) {
               testing::HasSubstr("It waits for no event now.\n  makes its compensations, 2 left; "
                                  "then it is failed\n"));
   EXPECT_THAT(text_with(R"({"left": 3, "making": false, "error": {"code": "down", "msg": "no"}})"),
-              testing::HasSubstr("  compensations left: 3; the newest one has failed: down, no\n"
+              testing::HasSubstr("  compensations left: 3; the newest one was not made: down, no\n"
                                  "    millrace -n default instance compensate 7\n"
                                  "    millrace -n default instance compensate 7 --past    # if "
                                  "what the failed one undoes is undone already\n"));
