@@ -73,13 +73,12 @@ bool Model::may_change_places(const Call& one, const Call& other) const {
     const bool comes_one = one.came == settled_;
     const bool comes_other = other.came == settled_;
     if (comes_one && comes_other && slot_key(one) != slot_key(other)) return true;
-    // One that has waited may have passed before the other one came.
     if (comes_one != comes_other && was_taken(comes_one ? other : one)) return true;
-    const bool is_new = one.made == now_;
-    const Call& older = is_new ? other : one;
-    const bool has_old = is_new != (other.made == now_) && is_permitted_from_now(older);
-    if (has_old && was_taken(older)) return true;
   }
+  const bool is_new = one.made == now_;
+  const bool has_old = is_new != (other.made == now_) && was_taken(is_new ? other : one);
+  const bool is_slot = one.stage == Stage::kSlot;
+  if (has_old && (is_slot ? freed_at_ == now_ : is_permitted_from_now(one))) return true;
   return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
 }
 
@@ -290,6 +289,7 @@ void Model::settle() {
 
 void Model::end_call(size_t which) {
   Call& call = calls_[which];
+  if (call.holds) freed_at_ = now_;
   call.stage = Stage::kEnded;
   call.holds = false;
   call.wait_end.reset();

@@ -13,8 +13,9 @@
 //    there, and so may one that has waited there (Model::is_handed_out).
 // 4. A time that was over while no process was there counts as it was: the wait of a call ends by
 //    it, although its throttle would permit the call when the process starts.
-// 5. If the throttle permits a call at the time at which other attempts are made, either may be
-// first.
+// 5. If a slot becomes free, or the throttle permits a call, at the time at which other attempts
+// are
+//    made, either may be first.
 // 6. All calls of a service with a throttle have one `period`: with different ones, how long a call
 //    counts is not exact.
 #pragma once
@@ -210,6 +211,7 @@ class Model {
   std::vector<Limits> workflows_;
   Fault fault_;
   TimePoint now_;
+  std::optional<TimePoint> freed_at_;  ///< when a call has given its slot back last
   std::vector<Call> calls_;
   std::vector<Instance> instances_;
   std::set<std::pair<std::string, int>> handed_out_;
