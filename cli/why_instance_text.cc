@@ -267,8 +267,7 @@ std::string passed_line(const Json& instance, const WhyTextOptions& options) {
   if (numbers.empty()) return "";
   return fmt::format(
       "  compensations that were passed over, not made: number {}; `millrace -n {} instance "
-      "history "
-      "{}` shows what they undo\n",
+      "history {}` shows what they undo\n",
       numbers, shell_word(options.ns), member_text(instance, "id"));
 }
 
@@ -287,8 +286,7 @@ std::string compensation_line(const Json& instance, const WhyTextOptions& option
   if (!has_ended) {
     return fmt::format(
         "  compensations noted: {}, which are made if the instance ends otherwise than complete "
-        "and "
-        "its definition asks for that\n",
+        "and its definition asks for that\n",
         left);
   }
   std::string line = fmt::format("  compensations left: {}", left);

@@ -160,9 +160,7 @@ constexpr ErrorEntry kDefinitionErrors[] = {
      "Write a `catch` for them."},
     {"lint.priority_missing", 0,
      "A priority is no integer if a member of the input is missing, and then the start is refused, "
-     "or "
-     "the "
-     "call fails.",
+     "or the call fails.",
      "Write an integer as the alternative, such as `jq(.rank // 0)`."},
     {"lint.retry_hidden", 0, "A timeout expires before a retry or another timeout.",
      "Correct the lengths of time."},

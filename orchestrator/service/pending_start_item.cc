@@ -13,7 +13,6 @@
 #include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/slot_item.h"
 #include "orchestrator/service/undamaged.h"
-#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/pending_input_rows.h"
 #include "orchestrator/store/rows/start_rate_rows.h"
 #include "states/start_key.h"
@@ -25,10 +24,8 @@ namespace {
 Result<std::optional<LazyJson>> keyed_input(const View& view, const PendingStartPlace& place,
                                             const PendingStart& pending) {
   if (!pending.batch) return std::optional(as_input(pending.input));
-  auto first = read_pending_input(view, {place.ns, pending.id, 0});
-  if (!first && !is_damaged_row(first.error())) return tl::unexpected(first.error());
-  if (!first || !*first) return std::optional<LazyJson>();
-  return std::optional(std::move((*first)->input));
+  auto first = TRY(undamaged(read_pending_input(view, {place.ns, pending.id, 0})));
+  return first ? std::optional(std::move(first->input)) : std::nullopt;
 }
 
 /// The query of the key in that revision; null: it has none.

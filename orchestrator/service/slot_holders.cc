@@ -4,26 +4,15 @@
 
 #include "base/time.h"
 #include "orchestrator/service/slot_item.h"
-#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/service/undamaged.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
-namespace {
-
-/// The head of an instance; nullopt: it has ended, or its row is damaged.
-Result<std::optional<Instance>> readable_head(const View& view, NamespaceNumber ns,
-                                              const InstanceId& id) {
-  auto head = read_live_head(view, ns, id);
-  if (!head && is_damaged_row(head.error())) return std::optional<Instance>();
-  return head;
-}
-
-}  // namespace
 
 Result<Json> holder_item(const View& view, NamespaceNumber ns, const SlotPlace& holder) {
   Json item{{"instance", to_string(holder.instance)}, {"since", format_rfc3339(holder.since)}};
-  const auto head = TRY(readable_head(view, ns, holder.instance));
+  const auto head = TRY(undamaged(read_live_head(view, ns, holder.instance)));
   if (!head) return item;
   if (head->paused) item["paused"] = true;
   if (is_throttled(*head)) item["waitsFor"] = "throttle";
@@ -32,17 +21,14 @@ Result<Json> holder_item(const View& view, NamespaceNumber ns, const SlotPlace& 
 
 Result<Json> call_holder_item(const View& view, const CallPlaceRecord& holder) {
   Json item = TRY(call_place_json(view, holder));
-  const auto task = read_task(view, holder.task);
-  if (!task && !is_damaged_row(task.error())) return tl::unexpected(task.error());
-  if (!task || !*task) return item;
-  if (const auto& caller = (*task)->caller) {
-    const auto head = TRY(readable_head(view, (*task)->ns, caller->instance));
+  const auto task = TRY(undamaged(read_task(view, holder.task)));
+  if (!task) return item;
+  if (const auto& caller = task->caller) {
+    const auto head = TRY(undamaged(read_live_head(view, task->ns, caller->instance)));
     if (head && head->paused) item["paused"] = true;
   }
-  if (!(*task)->throttle) return item;
-  const auto waits = find_throttled_call(view, **task);
-  if (!waits && !is_damaged_row(waits.error())) return tl::unexpected(waits.error());
-  if (waits && *waits) item["waitsFor"] = "throttle";
+  if (!task->throttle) return item;
+  if (TRY(undamaged(find_throttled_call(view, *task)))) item["waitsFor"] = "throttle";
   return item;
 }
 
@@ -57,7 +43,7 @@ Result<bool> are_holders_paused(const View& view, NamespaceNumber ns, const Slot
         are_paused = looks > 0;
         if (!are_paused) return false;
         --looks;
-        const auto head = readable_head(view, ns, holder.instance);
+        const auto head = undamaged(read_live_head(view, ns, holder.instance));
         if (!head) status = tl::unexpected(head.error());
         has_one = true;
         are_paused = head && *head && (*head)->paused;
