@@ -141,7 +141,8 @@ void add_work_schemas(ApiSchemas& all) {
                                         "not permitted is tried again when the `rateLimit` permits "
                                         "it, else every 10 seconds.")}})},
       {"nextAt?", instant("When the throttle permits the next start or call; it may have passed. "
-                          "Missing while the workflow or the service is paused.")},
+                          "Missing while all that wait are paused, by themselves or with their "
+                          "workflow or service.")},
       {"next?", object({{"instance?",
                          instance_id("The start, or the instance of the call, that has the next "
                                      "turn.")},

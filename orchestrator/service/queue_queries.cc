@@ -78,7 +78,7 @@ Result<QueueCursor> parse_queue_cursor(std::string_view text) {
 void pass_over_damage(const Error&) {}
 
 /// Adds to the item of a key what the newest revision of the workflow permits; of a throttle also
-/// when it permits the next start, unless the workflow is paused.
+/// when it permits the next start, unless all that wait are paused.
 Status describe_limit(const View& view, const SlotKey& key, const Workflow& newest, Json& item) {
   if (!key.is_throttle) {
     if (newest.concurrency) item["limit"] = newest.concurrency->limit;
@@ -87,7 +87,7 @@ Status describe_limit(const View& view, const SlotKey& key, const Workflow& newe
   if (!newest.throttle) return {};
   item["limit"] = newest.throttle->rate.limit;
   item["period"] = newest.throttle->rate.period.text;
-  if (item.contains("workflowPaused")) return {};
+  if (item.contains("workflowPaused") || item["queued"] == 0) return {};
   return add_next_at(view, rate_place(view, key), newest.throttle->rate, item);
 }
 

@@ -1820,7 +1820,7 @@ export type Queue = {
     /** The action id of the call. */
     task?: string
   }
-  /** When the throttle permits the next start or call; it may have passed. Missing while the workflow or the service is paused. */
+  /** When the throttle permits the next start or call; it may have passed. Missing while all that wait are paused, by themselves or with their workflow or service. */
   nextAt?: string
   /** How many calls wait until their instance is resumed, or how many starts have no turn of the throttle until they are resumed. */
   paused?: number

@@ -116,7 +116,8 @@ class QueuePlayer {
   void compare_slot_queues(const std::vector<Json>& items);
   void compare_queue(const std::string& key, const std::vector<Json>& items);
   void compare_throttle_queues(const std::vector<Json>& items);
-  void compare_throttle_queue(const std::string& key, const std::vector<Json>& items);
+  void compare_throttle_queue(const std::string& key, size_t waiting,
+                              const std::vector<Json>& items);
   void compare_dead_letters();
   void check_slots();
   void check_rates();

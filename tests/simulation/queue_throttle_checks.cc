@@ -1,6 +1,6 @@
 // The comparisons of QueuePlayer for `throttle`.
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,31 +9,39 @@
 
 namespace millrace::queue_model {
 
+/// Each key for which starts wait is listed, also one of which all starts are paused.
 void QueuePlayer::compare_throttle_queues(const std::vector<Json>& items) {
-  const std::set<std::string> keys = model_.throttle_keys();
-  if (items.size() != keys.size()) {
-    return differ(fmt::format("the queues of the throttle are {}, and the model has {} of them",
-                              Json(items).dump(), keys.size()));
+  std::map<std::string, size_t> waiting;
+  for (const Instance& one : model_.instances()) {
+    if (one.throttled) ++waiting[model_.throttle_key(one.start)];
   }
-  for (const std::string& key : keys) {
-    if (!failed()) compare_throttle_queue(key, items);
+  if (items.size() != waiting.size()) {
+    return differ(fmt::format("the queues of the throttle are {}, and the model has {} of them",
+                              Json(items).dump(), waiting.size()));
+  }
+  for (const auto& [key, number] : waiting) {
+    if (!failed()) compare_throttle_queue(key, number, items);
   }
 }
 
-void QueuePlayer::compare_throttle_queue(const std::string& key, const std::vector<Json>& items) {
+/// Compares the queue of a key for which as many starts wait, with those that are paused.
+void QueuePlayer::compare_throttle_queue(const std::string& key, size_t waiting,
+                                         const std::vector<Json>& items) {
   const auto found = std::find_if(items.begin(), items.end(),
                                   [&](const Json& one) { return one.value("key", "") == key; });
   if (found == items.end()) return differ("no queue of the throttle for the key " + key);
   const Json& shown = *found;
   const std::vector<size_t> queue = model_.throttled(key);
   ++counts_[fmt::format("throttle: queue of {}", queue.size())];
-  // A start waits only if the throttle does not permit it now.
   const auto next_at = model_.throttle_permits_at(key);
+  const bool shows_time = next_at && !queue.empty();
   const Json expected{{"queued", queue.size()},
+                      {"paused", waiting - queue.size()},
                       {"limit", model_.definition().throttle_limit},
-                      {"nextAt", next_at ? format_rfc3339(*next_at) : ""},
-                      {"next", ids_.at(queue.front())}};
+                      {"nextAt", shows_time ? format_rfc3339(*next_at) : ""},
+                      {"next", queue.empty() ? "" : ids_.at(queue.front())}};
   const Json actual{{"queued", shown.value("queued", 0)},
+                    {"paused", shown.value("paused", 0)},
                     {"limit", shown.value("limit", 0)},
                     {"nextAt", shown.value("nextAt", "")},
                     {"next", shown.value("next", Json::object()).value("instance", "")}};

@@ -74,6 +74,21 @@ TEST_F(PausedQueuesTest, MarkAPausedWorkflowAndShowNoTurnOfItsThrottle) {
   EXPECT_EQ(marks(), Json::parse(R"([["send", true, false], ["ship", true, false]])"));
 }
 
+TEST_F(PausedQueuesTest, ShowNoTurnIfAllStartsAtTheThrottleArePaused) {
+  const WorkflowNumber send =
+      apply("id: send\nthrottle: {limit: 1, period: PT1M}\nstates:\n- {id: a, type: noop}\n");
+  const SlotKey key = throttle_key_of(send, "");
+  ASSERT_TRUE(write_start_rate(
+      *tx, throttle_rate_place(tx->seal().id_key(), send, key.key),
+      {.ns = ns, .ends = now, .listed = now, .use = {{{.first = now, .last = now}}}}, true));
+  pause_start(send, 1, "");
+  commit();
+  const Json item = answer(list())["items"].at(0);
+  EXPECT_EQ(item["paused"], 1);
+  EXPECT_EQ(item["limit"], 1);
+  EXPECT_FALSE(item.contains("nextAt")) << item;
+}
+
 TEST_F(PausedQueuesTest, SayThatAllThatHoldASlotArePaused) {
   const auto are_paused = [&] { return answer(list())["items"][0].contains("holdersPaused"); };
   write_slot_counts(*tx, slot_key_of(ship_, ""), {.held = 2, .queued = 1});
