@@ -5,10 +5,6 @@
 namespace millrace::call_limit_model {
 namespace {
 
-/// "The time of its `timeout` begins again each time it is over" while the service of a detached
-/// call is paused; a minute at least.
-constexpr Duration kLeastHeld = std::chrono::minutes(1);
-
 std::optional<TimePoint> after(TimePoint now, Duration time) {
   return time > Duration(0) ? std::optional(now + time) : std::nullopt;
 }
@@ -77,9 +73,9 @@ bool Model::may_change_places(const Call& one, const Call& other) const {
   }
   const bool is_new = one.made == now_;
   const bool has_old = is_new != (other.made == now_) && was_taken(is_new ? other : one);
-  const bool is_slot = one.stage == Stage::kSlot;
-  if (has_old && (is_slot ? freed_at_ == now_ : is_permitted_from_now(one))) return true;
-  return rank_of(one) == rank_of(other) && one.made == other.made && one.instance != other.instance;
+  if (has_old && (freed_at_ == now_ || is_permitted_from_now(one))) return true;
+  if (one.made != other.made || one.instance == other.instance) return false;
+  return is_new || rank_of(one) == rank_of(other);
 }
 
 /// Whether since this moment a call less counts for the throttle of the call.
@@ -289,7 +285,7 @@ void Model::settle() {
 
 void Model::end_call(size_t which) {
   Call& call = calls_[which];
-  if (call.holds) freed_at_ = now_;
+  if (call.holds || call.waits()) freed_at_ = now_;
   call.stage = Stage::kEnded;
   call.holds = false;
   call.wait_end.reset();
@@ -433,68 +429,6 @@ void Model::pause_service(const std::string& service, bool paused) {
   resumes_ = !paused;
   settle();
   resumes_ = false;
-}
-
-// Time.
-
-std::optional<TimePoint> Model::next_due() const {
-  std::optional<TimePoint> first;
-  const auto offer = [&](const std::optional<TimePoint>& at) {
-    if (at) first = std::min(first.value_or(*at), *at);
-  };
-  for (const Call& one : calls_) {
-    if (!one.open()) continue;
-    offer(one.wait_end);
-    offer(one.start_end);
-    offer(one.run_end);
-    if (!is_left_out(one)) offer(one.retry_at);
-  }
-  for (const Key& key : keys_at(Stage::kThrottle)) {
-    const auto next = next_of(Stage::kThrottle, key);
-    if (next && !is_paused(calls_[*next].limits.service) && !is_left_out(calls_[*next]))
-      offer(permitted_at(calls_[*next]));
-  }
-  return first;
-}
-
-/// Ends the attempt if one of its times is over.
-void Model::time_out(size_t which) {
-  Call& call = calls_[which];
-  const auto is_over = [&](const std::optional<TimePoint>& at) { return at && *at <= now_; };
-  if (is_over(call.run_end)) return end_attempt(which, "millrace.timeout.startToClose");
-  if (is_over(call.start_end)) {
-    return end_attempt(which, "millrace.timeout.scheduleToStart", true);
-  }
-  if (!is_over(call.wait_end)) return;
-  const bool of_slot = call.stage == Stage::kSlot;
-  if (!counts_time(call)) {
-    const Duration time = of_slot ? call.limits.slot_timeout : call.limits.rate_timeout;
-    call.wait_end = now_ + std::max(time, kLeastHeld);
-    return;
-  }
-  end_attempt(which, of_slot ? "millrace.concurrency.timeout" : "millrace.throttle.timeout");
-}
-
-/// What is due now.
-void Model::happen() {
-  for (size_t i = 0; i < calls_.size(); ++i) time_out(i);
-  for (size_t i = 0; i < calls_.size(); ++i) {
-    const auto& at = calls_[i].retry_at;
-    if (at && *at <= now_ && !is_left_out(calls_[i])) make_attempt(i);
-  }
-  settle();
-}
-
-void Model::advance(TimePoint to, bool dead) {
-  if (dead) {
-    now_ = to;
-    happen();
-  }
-  for (auto due = next_due(); due && *due <= to; due = next_due()) {
-    now_ = std::max(now_, *due);
-    happen();
-  }
-  now_ = to;
 }
 
 }  // namespace millrace::call_limit_model

@@ -4,18 +4,17 @@
 // changes nothing in it. For use by one thread.
 //
 // Where the documents leave a question open, the model reads them like this:
-// 1. Of several attempts that are made at one time in different instances, any may come first
-//    (Model::is_handed_out), as after retries that the resume of a service has put on one time.
-//    Those of one instance come in the order of its calls.
+// 1. Of several attempts that are made at one time in different instances, any may come first, and
+//    find a free slot (Model::is_handed_out), as after retries that the resume of a service has put
+//    on one time. Those of one instance come in the order of its calls.
 // 2. A call that waits for a slot or a throttle and whose time is over at the time at which others
 //    end, fails before any of them gets a slot.
 // 3. If calls with several keys of slots come to one throttle at one time, any of them may be first
 //    there, and so may one that has waited there (Model::is_handed_out).
 // 4. A time that was over while no process was there counts as it was: the wait of a call ends by
 //    it, although its throttle would permit the call when the process starts.
-// 5. If a slot becomes free, or the throttle permits a call, at the time at which other attempts
-// are
-//    made, either may be first.
+// 5. If a slot becomes free, the throttle permits a call, or a call that waits before others ends,
+//    at the time at which other attempts are made, either may be first.
 // 6. All calls of a service with a throttle have one `period`: with different ones, how long a call
 //    counts is not exact.
 #pragma once
@@ -205,13 +204,14 @@ class Model {
   void finish(size_t which);
   void finish_cancel(size_t which);
   void time_out(size_t which);
+  std::vector<size_t> by_time_of_timeout() const;
   void happen();
   std::set<Key> keys_at(Stage stage) const;
 
   std::vector<Limits> workflows_;
   Fault fault_;
   TimePoint now_;
-  std::optional<TimePoint> freed_at_;  ///< when a call has given its slot back last
+  std::optional<TimePoint> freed_at_;  ///< when a call that held a slot or waited has ended last
   std::vector<Call> calls_;
   std::vector<Instance> instances_;
   std::set<std::pair<std::string, int>> handed_out_;

@@ -48,6 +48,7 @@ class CallLimitPlayer {
   void sleep();
   void pass_time();
   void pass(Duration time);
+  void run_for(Duration time);
   void drain();
   std::optional<size_t> one_of(const std::vector<size_t>& all);
   std::vector<size_t> instances_that(bool (*fit)(const Instance& one)) const;
