@@ -284,12 +284,12 @@ class Recorder {
       const Position at = position_of(event.start_mark);
       switch (event.type) {
         case YAML_STREAM_END_EVENT:
-          return finish(at);
+          return finish();
         case YAML_DOCUMENT_START_EVENT:
           if (!parts_.empty()) {
             findings_.error("definition.documents", "", at,
                             "a second document begins here; a file must have only one");
-            return finish(at);
+            return finish();
           }
           break;
         case YAML_SCALAR_EVENT:
@@ -324,9 +324,10 @@ class Recorder {
   }
 
  private:
-  std::optional<std::vector<YamlPart>> finish(Position at) {
+  std::optional<std::vector<YamlPart>> finish() {
     if (parts_.empty()) {
-      findings_.error("definition.empty", "", at, "the text has no document");
+      // libyaml places the end of a text without a line end in the line behind it.
+      findings_.error("definition.empty", "", {}, "the text has no document");
       return std::nullopt;
     }
     return std::move(parts_);
