@@ -276,6 +276,15 @@ class JsonCheck {
   std::vector<char> open_;  ///< the closing brackets of the arrays and objects that are open
 };
 
+/// How often the text has the character; more than `most` if it has it more often than that.
+size_t count_to(std::string_view text, char c, size_t most) {
+  size_t count = 0;
+  for (size_t at = 0; count <= most && (at = text.find(c, at)) != std::string_view::npos; ++at) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 bool is_json_within(std::string_view text, size_t depth) {
@@ -296,11 +305,10 @@ size_t next_json_bracket(std::string_view text, size_t at) {
 }
 
 size_t too_deep_at(std::string_view text, size_t depth) {
-  // JSON that is deeper has more than `depth` brackets of each kind. Most texts have fewer, also if
-  // those in strings count; the setting of one bit turns `[` into `{`.
+  // JSON that is deeper has more than `depth` opening brackets. Most texts have fewer, also if
+  // those in strings count.
   if (text.size() / 2 <= depth) return std::string_view::npos;
-  const auto may_open = [](char c) { return (c | 0x20) == '{'; };
-  if (static_cast<size_t>(std::count_if(text.begin(), text.end(), may_open)) <= depth) {
+  if (count_to(text, '{', depth) + count_to(text, '[', depth) <= depth) {
     return std::string_view::npos;
   }
   size_t open = 0;

@@ -277,6 +277,22 @@ std::string encode_json_event(const Event& event) {
   return out;
 }
 
+size_t most_encoded_bytes(const Event& event) {
+  constexpr size_t kMostOfAByte = 6;   // \u0000
+  constexpr size_t kMostOfAName = 64;  // of an attribute with its punctuation, or of a number
+  size_t bytes = event.id.size() + event.source.size() + event.type.size();
+  for (const auto* const text :
+       {&event.subject, &event.time, &event.datacontenttype, &event.dataschema, &event.data}) {
+    if (*text) bytes += (*text)->size();
+  }
+  for (const auto& [name, value] : event.extensions) {
+    bytes += name.size() + kMostOfAName;
+    if (const auto* const text = std::get_if<std::string>(&value)) bytes += text->size();
+  }
+  constexpr size_t kAttributes = 10;  // all others, with `specversion`
+  return bytes * kMostOfAByte + kAttributes * kMostOfAName;
+}
+
 Json event_to_json(const Event& event) {
   Result<Json> json = parse_json(encode_json_event(event));
   CHECK(json, "the encoder wrote invalid JSON: {}", json.error().message);

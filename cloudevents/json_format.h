@@ -37,6 +37,8 @@ Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventL
 /// content type says, the JSON text `null` (which would be read as absent), and JSON that would
 /// nest too deep inside the event.
 std::string encode_json_event(const Event& event);
+/// A size in bytes that the text of encode_json_event() does not exceed, without making the text.
+size_t most_encoded_bytes(const Event& event);
 
 /// The event in the JSON format as a tree, which `capture: event` stores.
 Json event_to_json(const Event& event);

@@ -26,6 +26,7 @@ bool is_of_events(const Headers& headers) {
 
 /// Whether the text is an object that has all required attributes.
 bool has_required_attributes(std::string_view text) {
+  if (text.find("\"specversion\"") == std::string_view::npos) return false;
   const auto members = split_object(text);
   if (!members) return false;
   return std::all_of(kCoreAttributes.begin(), kCoreAttributes.begin() + kRequiredAttributes,

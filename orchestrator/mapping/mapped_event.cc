@@ -74,6 +74,7 @@ Result<Event> checked(Event event) {
     return fail("mapping.invalid",
                 fmt::format("the mapping does not make a valid event: {}", valid.error().message));
   }
+  if (most_encoded_bytes(event) <= kMaxEventBytes) return event;
   if (const size_t size = encode_json_event(event).size(); size > kMaxEventBytes) {
     return fail("event.too_large",
                 fmt::format("the mapping makes an event of {} bytes, more than {}; map less data",

@@ -40,6 +40,11 @@ Json tokens_of(std::string_view subject) {
 
 /// JSON nests one level deeper in the input than in the message.
 std::optional<LazyJson> json_of(std::string_view bytes) {
+  if (bytes.size() <= kLargeJson) {
+    Result<Json> tree = parse_json(bytes);
+    if (!tree || nests_deeper(*tree, kMaxJsonDepth - 1)) return std::nullopt;
+    return LazyJson(*std::move(tree));
+  }
   if (!is_json(bytes)) return std::nullopt;
   LazyJson value = LazyJson::of_checked_text(std::string(bytes));
   if (value.nests_deeper(kMaxJsonDepth - 1)) return std::nullopt;
@@ -72,13 +77,15 @@ MappingInput message_input(const NatsMessage& message, std::string_view stream, 
                            TimePoint time) {
   MappingInput input;
   LazyJson data = take_data(message.data, input);
-  input.json = LazyJson::of_members({{"subject", Json(as_utf8(message.subject))},
-                                     {"tokens", tokens_of(message.subject)},
-                                     {"headers", headers_json(message.headers)},
-                                     {"data", std::move(data)},
-                                     {"stream", Json(as_utf8(stream))},
-                                     {"sequence", Json(sequence)},
-                                     {"time", Json(format_rfc3339(time))}});
+  std::map<std::string, LazyJson> members;  // of an initializer list the data would be copied
+  members.emplace("subject", Json(as_utf8(message.subject)));
+  members.emplace("tokens", tokens_of(message.subject));
+  members.emplace("headers", headers_json(message.headers));
+  members.emplace("data", std::move(data));
+  members.emplace("stream", Json(as_utf8(stream)));
+  members.emplace("sequence", Json(sequence));
+  members.emplace("time", Json(format_rfc3339(time)));
+  input.json = LazyJson::of_members(std::move(members));
   return input;
 }
 

@@ -278,11 +278,24 @@ TEST(JsonFormat, ReadsBackEveryEventThatItWrites) {
     ASSERT_TRUE(check_event(event)) << check_event(event).error().message;
     if (has_json_with_white_space(event)) continue;
     const std::string text = encode_json_event(event);
+    ASSERT_LE(text.size(), most_encoded_bytes(event)) << text;
     const Result<Event> again = decode_json_event(text);
     ASSERT_TRUE(again) << text << "\n" << again.error().message;
     ASSERT_EQ(*again, event) << text;
     ASSERT_EQ(decode_nats(encode_nats(event)), event) << text;
   }
+}
+
+TEST(JsonFormat, BoundsTheSizeOfTheTextForTheLongestEscapes) {
+  const std::string worst(1'000, '\x01');
+  Event event{.id = worst, .source = worst, .type = worst, .subject = worst};
+  event.dataschema = worst;
+  event.datacontenttype = "text/plain";
+  event.data = worst;
+  event.extensions.emplace("text", worst);
+  event.extensions.emplace("number", -2'147'483'647);
+  EXPECT_GT(encode_json_event(event).size(), 6 * worst.size() * 6);
+  EXPECT_LE(encode_json_event(event).size(), most_encoded_bytes(event));
 }
 
 TEST(JsonFormat, KeepsThePayloadIfTheJsonDataHasWhiteSpace) {
