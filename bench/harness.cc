@@ -222,7 +222,8 @@ std::string MillraceProcess::metrics() {
 }
 
 void MillraceProcess::wait_for(const std::string& name, double value) {
-  while (metric(name) < value) pause_briefly();
+  // The program writes all metrics for each reading, so they are not read often.
+  while (metric(name) < value) std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 std::string MillraceProcess::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
