@@ -95,9 +95,7 @@ class JetStreamPublisher::Impl {
   }
 
   void publish(NatsMessage message, Done done) {
-    if (prefix_ != kDefaultPrefix) message.subject = broker_subject(prefix_, message.subject);
-    Status checked = check_message(message, connection_.max_payload());
-    if (!checked) {
+    if (Status checked = take_subject(message); !checked) {
       done(tl::unexpected(std::move(checked).error()));
       return;
     }
@@ -105,10 +103,17 @@ class JetStreamPublisher::Impl {
     const uint64_t number = first_ + waiting_.size();
     waiting_.push_back({std::move(done), std::chrono::steady_clock::now() + ack_timeout_});
     ++unanswered_;
-    queue_.push_back({number, std::move(message)});
-    // The sender checks the queue again before it sleeps, so only a sleeping sender needs to be
-    // woken.
-    if (queue_.size() == 1) changed_.notify_all();
+    enqueue({number, std::move(message)});
+  }
+
+  std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) {
+    std::vector<Status> checked;
+    for (NatsMessage& message : messages) checked.push_back(take_subject(message));
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < messages.size(); ++i) {
+      if (checked[i]) enqueue({kUnacknowledged, std::move(messages[i])});
+    }
+    return checked;
   }
 
   bool flush(Duration at_most) {
@@ -135,6 +140,21 @@ class JetStreamPublisher::Impl {
     uint64_t number;
     NatsMessage message;
   };
+  /// The number of a message that gets no answer; first_ is larger.
+  static constexpr uint64_t kUnacknowledged = 0;
+
+  /// Gives the message the subject that it has at the broker, and checks it.
+  Status take_subject(NatsMessage& message) const {
+    if (prefix_ != kDefaultPrefix) message.subject = broker_subject(prefix_, message.subject);
+    return check_message(message, connection_.max_payload());
+  }
+  /// Precondition: mutex_ is locked.
+  void enqueue(Queued queued) {
+    queue_.push_back(std::move(queued));
+    // The sender checks the queue again before it sleeps, so only a sleeping sender needs to be
+    // woken.
+    if (queue_.size() == 1) changed_.notify_all();
+  }
 
   void run();
   void send(const Queued& queued);
@@ -215,8 +235,11 @@ void JetStreamPublisher::Impl::send(const Queued& queued) {
     return;
   }
   NatsMsgHandle& made = sent_.emplace_back();
-  const std::string reply = fmt::format("{}{}", inbox_, queued.number);
-  natsStatus status = make_message(message, message.subject, reply.c_str(), made);
+  const bool is_acknowledged = queued.number != kUnacknowledged;
+  const std::string reply =
+      is_acknowledged ? fmt::format("{}{}", inbox_, queued.number) : std::string();
+  natsStatus status =
+      make_message(message, message.subject, is_acknowledged ? reply.c_str() : nullptr, made);
   if (status == NATS_OK) {
     status = natsConnection_PublishMsg(listening_->handle().get(), made.get());
   }
@@ -315,6 +338,10 @@ JetStreamPublisher::~JetStreamPublisher() = default;
 
 void JetStreamPublisher::publish(NatsMessage message, Done done) {
   impl_->publish(std::move(message), std::move(done));
+}
+
+std::vector<Status> JetStreamPublisher::publish_unacknowledged(std::vector<NatsMessage> messages) {
+  return impl_->publish_unacknowledged(std::move(messages));
 }
 
 bool JetStreamPublisher::flush(Duration at_most) { return impl_->flush(at_most); }

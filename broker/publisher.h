@@ -34,6 +34,7 @@ class JetStreamPublisher : public Publisher {
   ~JetStreamPublisher() override;
 
   void publish(NatsMessage message, Done done) override;
+  std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) override;
 
   /// Ok, or `broker.unreachable` as long as messages cannot be sent; each message then fails with
   /// that error.

@@ -135,6 +135,23 @@ void RestoredPublisher::publish(NatsMessage message, Done done) {
   publisher_.publish(std::move(message), std::move(done));
 }
 
+std::vector<Status> RestoredPublisher::publish_unacknowledged(std::vector<NatsMessage> messages) {
+  std::vector<Status> outcomes(messages.size());
+  std::vector<NatsMessage> sent;
+  std::vector<size_t> places;  // of those that are sent
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (find(messages[i])) {
+      ++recognized_;
+      continue;
+    }
+    sent.push_back(std::move(messages[i]));
+    places.push_back(i);
+  }
+  std::vector<Status> of_sent = publisher_.publish_unacknowledged(std::move(sent));
+  for (size_t i = 0; i < places.size(); ++i) outcomes[places[i]] = std::move(of_sent[i]);
+  return outcomes;
+}
+
 std::optional<uint64_t> RestoredPublisher::find(const NatsMessage& message) {
   const std::string* const id = find_header(message.headers, kIdHeader);
   if (id == nullptr) return std::nullopt;

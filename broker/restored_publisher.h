@@ -49,6 +49,8 @@ class RestoredPublisher : public Publisher {
   /// For a noted message, calls `done` at once, with the sequence that the message has in its
   /// stream. Any other message is sent.
   void publish(NatsMessage message, Done done) override;
+  /// A noted message is not sent.
+  std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) override;
 
   struct Counts {
     size_t noted = 0;         ///< messages that are noted

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "cloudevents/nats_binding.h"
@@ -29,6 +31,17 @@ class Publisher {
   /// `broker.unreachable`, `broker.timeout`, `broker.too_large`, `broker.refused` (with the
   /// broker's message).
   virtual void publish(NatsMessage message, Done done) = 0;
+
+  /// Sends the messages without asking for acknowledgements, in the order of publish(): whether
+  /// they arrive must be seen in their stream. If a message that the same thread publishes later is
+  /// acknowledged, these have arrived before, or never will. Returns for each message whether it is
+  /// sent. Error: `broker.too_large`.
+  virtual std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) {
+    for (NatsMessage& message : messages) {
+      publish(std::move(message), [](const Result<PublishAck>&) {});
+    }
+    return std::vector<Status>(messages.size());
+  }
 };
 
 }  // namespace millrace

@@ -79,6 +79,23 @@ TEST_F(PublisherTest, SendsMessagesInTheOrderOfPublishingAndReportsEachOutcomeOn
   }
 }
 
+TEST_F(PublisherTest, SendsMessagesWithoutAcknowledgementInOrderWithTheOthers) {
+  JetStreamPublisher publisher(*connection_, kPatience);
+  const NatsMessage too_large{kEventSubject, {}, std::string(connection_->max_payload() + 1, 'x')};
+  const std::vector<Status> sent =
+      publisher.publish_unacknowledged({message("a"), too_large, message("b")});
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_TRUE(sent[0]);
+  ASSERT_FALSE(sent[1]);
+  EXPECT_EQ(sent[1].error().code, "broker.too_large");
+  EXPECT_TRUE(sent[2]);
+  EXPECT_EQ(publisher.waiting(), 0u);
+  EXPECT_EQ(outcome(publish(publisher, message("c"))), "acked 3");
+  EXPECT_TRUE(publisher.publish_unacknowledged({message("d")}).front());
+  EXPECT_EQ(outcome(publish(publisher, message("b"))), "duplicate 2");
+  EXPECT_EQ(outcome(publish(publisher, message("e"))), "acked 5");
+}
+
 TEST_F(PublisherTest, AllowsACallbackToPublish) {
   JetStreamPublisher publisher(*connection_, kPatience);
   std::promise<std::string> last;

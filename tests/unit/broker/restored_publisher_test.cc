@@ -3,6 +3,7 @@
 #include "broker/restored_publisher.h"
 
 #include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -132,6 +133,24 @@ TEST_F(RestoredPublisherTest, DoesNotSendAMessageThatTheStreamHas) {
   EXPECT_EQ(publisher_->counts().noted, 2U);
   EXPECT_EQ(publisher_->counts().recognized, 2U);
   EXPECT_EQ(publisher_->counts().unread, 0U);
+}
+
+TEST_F(RestoredPublisherTest, SendsWithoutAnAcknowledgementOnlyWhatTheStreamDoesNotHave) {
+  store(kRestoredEvent, event_id(1));
+  pass_window();
+  restore_and_open();
+  const auto acked = [&](int number) {
+    return std::stoi(publish(kRestoredEvent, event_id(number)).substr(std::strlen("acked ")));
+  };
+  const int before = acked(2);
+  const auto message = [](int number) {
+    return NatsMessage{kRestoredEvent, {{"Nats-Msg-Id", event_id(number)}}, "x"};
+  };
+  for (const Status& sent : publisher_->publish_unacknowledged({message(1), message(3)})) {
+    EXPECT_TRUE(sent);
+  }
+  EXPECT_EQ(acked(4), before + 2) << "one of both was sent";
+  EXPECT_EQ(publisher_->counts().recognized, 1U);
 }
 
 TEST_F(RestoredPublisherTest, SendsAMessageUnderAnotherSubjectOrWithoutAnId) {
