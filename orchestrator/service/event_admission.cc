@@ -21,10 +21,11 @@ uint64_t limit_in(const std::string& settings) {
 
 }  // namespace
 
-Status EventAdmission::take(const NamespaceRecord& ns, size_t count) {
+Status EventAdmission::take(const NamespaceRecord& ns, size_t count, WithoutQuota without) {
   // Most settings do not have the quota, and need not be parsed or kept.
   const bool names_quota =
       ns.settings.find(to_string(Quota::kEventsPerSecond)) != std::string::npos;
+  if (!names_quota && without == WithoutQuota::kNoLimit) return {};
   const std::string settings = names_quota ? ns.settings : std::string();
   const TimePoint now = TimePoint(clock_.elapsed());
   const std::lock_guard lock(mutex_);

@@ -1,10 +1,11 @@
 // EventAdmission: whether the quota eventsPerSecond of a namespace permits events that come over
-// HTTP, so that a sender that is too fast gets an error before its events are in the stream. The
-// engine decides about all events of the stream (batch/event_rates.h). Over HTTP, the quota has a
-// default (kDefaultHttpEvents). Any thread.
+// HTTP or from a source, so that a sender that is too fast gets an error, and a source waits,
+// before the events are in the stream. The engine decides about all events of the stream
+// (batch/event_rates.h). Over HTTP, the quota has a default (kDefaultHttpEvents). Any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -22,6 +23,10 @@ namespace millrace {
 /// The code of the error of EventAdmission::take().
 inline constexpr std::string_view kOverRate = "millrace.quota.eventsPerSecond";
 
+/// What counts in a namespace without the quota: the default of HTTP, or no limit, as for the
+/// events of a source, which has a rate of its own.
+enum class WithoutQuota : uint8_t { kHttpDefault, kNoLimit };
+
 class EventAdmission {
  public:
   /// `clock` must outlive this object.
@@ -29,7 +34,8 @@ class EventAdmission {
 
   /// Counts `count` events of the namespace. Error `millrace.quota.eventsPerSecond`: the quota does
   /// not permit that many now, and none is counted.
-  Status take(const NamespaceRecord& ns, size_t count);
+  Status take(const NamespaceRecord& ns, size_t count,
+              WithoutQuota without = WithoutQuota::kHttpDefault);
 
  private:
   struct Known {

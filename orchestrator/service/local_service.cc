@@ -183,11 +183,19 @@ Status LocalService::check_namespace(std::string_view ns) {
 }
 
 Status LocalService::admit_events(std::string_view ns, size_t count) {
+  return admit(ns, count, WithoutQuota::kHttpDefault);
+}
+
+Status LocalService::admit_of_source(std::string_view ns, size_t count) {
+  return admit(ns, count, WithoutQuota::kNoLimit);
+}
+
+Status LocalService::admit(std::string_view ns, size_t count, WithoutQuota without) {
   TRY(parts_.intake.takes_new_work());
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const auto record = TRY(read_namespace(view, ns));
   if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
-  const Status admitted = admission_.take(*record, count);
+  const Status admitted = admission_.take(*record, count, without);
   if (!admitted) parts_.metrics.count_over_quota(std::string(ns), Quota::kEventsPerSecond, 1);
   return admitted;
 }

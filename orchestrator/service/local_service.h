@@ -189,6 +189,8 @@ class LocalService final : public Service {
   /// Whether `count` events of the namespace may be published now: the engine takes new work, and
   /// the quota of the namespace permits it.
   Status admit_events(std::string_view ns, size_t count);
+  Status admit_of_source(std::string_view ns, size_t count);
+  Status admit(std::string_view ns, size_t count, WithoutQuota without);
 
   Result<Json> check_rows();
   /// The gauges of the server, for live messages.
@@ -204,7 +206,7 @@ class LocalService final : public Service {
                     .origins = parts_.origins,
                     .publisher = parts_.publisher,
                     .events = parts_.stored_events,
-                    .admit = std::bind_front(&LocalService::admit_events, this),
+                    .admit = std::bind_front(&LocalService::admit_of_source, this),
                     .command = std::bind_front(&LocalService::command, this),
                     .evaluate = parts_.evaluate,
                     .check_programs = parts_.check_programs,

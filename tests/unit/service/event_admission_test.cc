@@ -49,6 +49,17 @@ TEST(EventAdmission, PermitsTheDefaultRateWithoutTheQuota) {
   }
 }
 
+TEST(EventAdmission, HasNoDefaultForASource) {
+  VirtualClock clock;
+  EventAdmission admission(clock);
+  const auto shop = space(1, R"({"quotas": {"calls": 1}})");
+  EXPECT_TRUE(admission.take(shop, kDefaultHttpEvents + 1, WithoutQuota::kNoLimit));
+  EXPECT_TRUE(admission.take(shop, kDefaultHttpEvents)) << "the events of a source do not count";
+  const auto bank = space(2, R"({"quotas": {"eventsPerSecond": 2}})");
+  EXPECT_TRUE(admission.take(bank, 2, WithoutQuota::kNoLimit));
+  EXPECT_FALSE(admission.take(bank, 1, WithoutQuota::kNoLimit));
+}
+
 TEST(EventAdmission, PermitsEverythingIfTheQuotaIsUnlimited) {
   VirtualClock clock;
   EventAdmission admission(clock);
