@@ -30,7 +30,7 @@ constexpr size_t kMostReadBytes = size_t{4} << 20;
 /// How many bytes of the subject of a missing right an error shows. nats.c keeps no more of one.
 constexpr size_t kMostShownRight = 256;
 
-PullSettings origin_pull() { return {.requests = 2, .batch = 256}; }
+PullSettings origin_pull() { return {.requests = 2, .batch = 1024}; }
 
 tl::unexpected<Error> no_origin_stream(const std::string& stream) {
   return fail("source.no_stream",

@@ -62,6 +62,7 @@ Result<bool> SourceRun::open(const Rows& rows) {
                                      .consumes = settings_.consume,
                                      .stays = settings_.consume && state.needs_interest()}));
   position_ = floor;
+  careful_ = most_unapplied(settings_.rate);
   pending_.reset();
   event_stream_ = rows.cursor.stream_created;
   count(&SourceFigures::consumers, &SourceTotals::consumers);

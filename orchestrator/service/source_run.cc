@@ -25,9 +25,8 @@ constexpr Duration kAfterSourceError{1'000};
 constexpr Duration kWhileFull{2};
 /// How long it waits while too many bytes of it are with the jq workers.
 constexpr Duration kWhileMapping{20};
-/// How many messages one page has at most: at most a hundredth of a second of the rate, because the
-/// events of others wait for a whole page.
-constexpr size_t kMostInSourcePage = 250;
+/// One page has at most as many messages as the rate permits in a hundredth of a second, because
+/// the events of others wait for a whole page.
 constexpr uint32_t kSourcePagesInSecond = 100;
 /// If no published event is applied for so long, the event stream is asked whether it has them.
 constexpr Duration kStalled{2'000};
@@ -99,6 +98,7 @@ Status SourceRun::refuse(std::vector<RefusedMessage> messages) {
 void SourceRun::close() {
   reader_.reset();
   prepared_.clear();
+  sent_.reset();
   published_.clear();
   published_bytes_ = 0;
   unacknowledged_.clear();
@@ -112,7 +112,7 @@ Duration SourceRun::turn() {
     figures.position = position_;
     figures.lag = reader_ == nullptr || !pending_
                       ? std::nullopt
-                      : std::optional(*pending_ + prepared_.size() + published_.size());
+                      : std::optional(*pending_ + prepared_.size() + unapplied());
   });
   log_change(wait ? Status() : Status(tl::unexpected(wait.error())));
   if (wait) return *wait;
@@ -141,19 +141,17 @@ Result<Duration> SourceRun::advance() {
   acknowledge_applied(*rows);
   if (!TRY(forget_applied(*rows))) return Duration(0);
   if (prepared_.empty()) {
-    const TimePoint now = parts_.clock.now();
-    if (due_ > now + Duration(1'000)) due_ = now;  // the clock was set back
-    if (due_ > now) return due_ - now;
-    const size_t most = std::min(
-        room(), std::clamp<size_t>(settings_.rate / kSourcePagesInSecond, 1, kMostInSourcePage));
-    if (most == 0) return kWhileFull;
-    TRY(read_page(*rows, most));
-    due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
-    // The pause may have been answered while the page was read: then no message of it is published.
-    rows = TRY(rows_to_read());
-    if (!rows) return kAfterSourceError;
+    const Duration wait = TRY(read_page(*rows));
+    if (wait > Duration(0)) {
+      TRY(take_acks());
+      return wait;
+    }
   }
   map_prepared();
+  TRY(take_acks());
+  // The pause may have been answered meanwhile: then none of these messages is published.
+  rows = TRY(rows_to_read());
+  if (!rows) return kAfterSourceError;
   if (!prepared_.empty() && !prepared_.front().event.valid()) return kWhileMapping;
   return TRY(publish(*rows, ready())) ? Duration(0) : kAfterSourceError;
 }
@@ -236,19 +234,37 @@ Result<bool> SourceRun::is_lost(const Rows& rows) {
   return span.created != event_stream_ || span.last < event;
 }
 
+/// How many events are published, and not applied as far as is known.
+size_t SourceRun::unapplied() const { return published_.size() + (sent_ ? sent_->page.size() : 0); }
+
 size_t SourceRun::room() const {
-  if (published_bytes_ >= kMostUnappliedBytes) return 0;
-  return kMostUnapplied - std::min(kMostUnapplied, published_.size());
+  if (published_bytes_ + (sent_ ? sent_->bytes : 0) >= kMostUnappliedBytes) return 0;
+  const size_t most = most_unapplied(settings_.rate);
+  return most - std::min(most, unapplied());
 }
 
-Status SourceRun::read_page(const Rows& rows, size_t most) {
-  std::vector<OriginMessage> messages = TRY(reader_->read(most, parts_.patience));
+/// Reads the next page, as much as the rate and the events that are not applied permit. Returns how
+/// long to wait until something may be read.
+Result<Duration> SourceRun::read_page(const Rows& rows) {
+  const TimePoint now = parts_.clock.now();
+  if (due_ > now + Duration(1'000)) due_ = now;  // the clock was set back
+  if (due_ > now) return due_ - now;
+  const size_t most = std::min(room(), std::max<size_t>(settings_.rate / kSourcePagesInSecond, 1));
+  if (most == 0) return kWhileFull;
+  // What is sent has its acknowledgements soon.
+  const Duration patience = sent_ ? Duration(0) : parts_.patience;
+  std::vector<OriginMessage> messages = TRY(reader_->read(most, patience));
   if (messages.empty()) pending_ = 0;
   for (OriginMessage& message : messages) {
-    if (is_of_rolled_back_queue(rows, message)) return move_to_all(rows);
+    if (is_of_rolled_back_queue(rows, message)) {
+      TRY(move_to_all(rows));
+      return Duration(0);
+    }
     if (must_prepare(rows, message)) prepared_.push_back(prepared(std::move(message)));
   }
-  return check_gaps();
+  TRY(check_gaps());
+  due_ = now + Duration(prepared_.size() * 1'000 / settings_.rate);
+  return Duration(0);
 }
 
 /// Whether the message has the sequence of one that was applied, but was stored later than all that
@@ -344,8 +360,8 @@ NatsMessage SourceRun::event_of(const Prepared& one, const Event& event) const {
   return published;
 }
 
-/// Publishes the first `count` of what is prepared, or as much of it as the quota permits. Returns
-/// false if nothing more may be published now. After an error the origin stream must be read again.
+/// Publishes the first `count` of what is prepared, or as much of it as the quota permits, and does
+/// not wait: take_acks() does. Returns false if nothing more may be published now.
 Result<bool> SourceRun::publish(const Rows& rows, size_t count) {
   while (count > 0) {
     Status admitted = parts_.admit(ns_, count);
@@ -357,49 +373,63 @@ Result<bool> SourceRun::publish(const Rows& rows, size_t count) {
     count /= 2;
   }
   held_.reset();
+  if (count == 0) return true;
   if (published_.empty()) event_stream_ = rows.cursor.stream_created;
-  std::vector<Prepared> page(
-      std::make_move_iterator(prepared_.begin()),
-      std::make_move_iterator(prepared_.begin() + static_cast<std::ptrdiff_t>(count)));
-  prepared_.erase(prepared_.begin(), prepared_.begin() + static_cast<std::ptrdiff_t>(count));
-  std::vector<RefusedMessage> refused;
-  const auto refuse_one = [&](Prepared& one, const Error& reason) {
-    refused.push_back({.previous = one.previous,
-                       .sequence = one.message.sequence,
-                       .stamped = one.message.stamped,
-                       .reason = reason,
-                       .message = std::move(one.message.message)});
-  };
+  Sent sent;
   std::vector<NatsMessage> messages;
-  std::vector<std::pair<Prepared*, size_t>> sent;  // with the bytes of the event
-  for (Prepared& one : page) {
+  for (size_t i = 0; i < count; ++i) {
+    Prepared one = std::move(prepared_.front());
+    prepared_.pop_front();
     const Result<Event> event = one.event.get();
     if (event) {
       messages.push_back(event_of(one, *event));
-      sent.emplace_back(&one, messages.back().data.size());
+      sent.sizes.push_back(messages.back().data.size());
+      sent.bytes += sent.sizes.back();
+      sent.page.push_back(std::move(one));
     } else if (event.error().code == kNoJqWorker) {
       return tl::unexpected(event.error());
     } else {
-      refuse_one(one, event.error());
+      sent.refused.push_back(refused(std::move(one), event.error()));
     }
   }
+  const bool is_careful = careful_ > 0;
+  careful_ -= std::min(careful_, messages.size());
+  sent.acks.emplace(parts_.publisher, std::move(messages), is_careful ? Acks::kEach : Acks::kLast);
+  sent_ = std::move(sent);
+  if (sent_->acks->is_over()) TRY(take_acks());
+  return true;
+}
+
+RefusedMessage SourceRun::refused(Prepared one, const Error& reason) {
+  return {.previous = one.previous,
+          .sequence = one.message.sequence,
+          .stamped = one.message.stamped,
+          .reason = reason,
+          .message = std::move(one.message.message)};
+}
+
+/// Waits until what is sent is acknowledged, and makes dead letters of what cannot be published.
+/// After an error the origin stream must be read again.
+Status SourceRun::take_acks() {
+  if (!sent_) return {};
+  Sent sent = *std::move(sent_);
+  sent_.reset();
   std::optional<Error> failure;
-  const auto acks = publish_and_wait(parts_.publisher, std::move(messages));
-  for (size_t i = 0; i < sent.size(); ++i) {
-    const auto& [one, bytes] = sent[i];
+  const auto acks = std::move(*sent.acks).wait();
+  for (size_t i = 0; i < acks.size(); ++i) {
+    Prepared& one = sent.page[i];
     if (acks[i]) {
       published_.push_back(
-          {.sequence = one->message.sequence, .event = acks[i]->sequence, .bytes = bytes});
-      published_bytes_ += bytes;
+          {.sequence = one.message.sequence, .event = acks[i]->sequence, .bytes = sent.sizes[i]});
+      published_bytes_ += sent.sizes[i];
     } else if (acks[i].error().code == kTooLarge) {
-      refuse_one(*one, acks[i].error());
+      sent.refused.push_back(refused(std::move(one), acks[i].error()));
     } else if (!failure) {
       failure = acks[i].error();
     }
   }
   if (failure) return tl::unexpected(*failure);
-  TRY(refuse(std::move(refused)));
-  return true;
+  return refuse(std::move(sent.refused));
 }
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 // figures().
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,7 @@
 #include "orchestrator/ports/origin_streams.h"
 #include "orchestrator/ports/publisher.h"
 #include "orchestrator/ports/stored_events.h"
+#include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/source_mapping.h"
 #include "orchestrator/store/rows/source_rows.h"
@@ -37,10 +39,15 @@
 
 namespace millrace {
 
-/// How many events of a source, and bytes of them, may be published and not yet applied: so a
-/// source with many messages delays the events of others by the time that the engine needs for so
-/// many.
-inline constexpr size_t kMostUnapplied = 256;
+/// How many events of a source with that rate may be published and not yet applied: so a source
+/// with many messages delays the events of others by the time that the engine needs for so many. As
+/// many as the rate permits in a fiftieth of a second, at least 256.
+inline constexpr size_t kLeastUnapplied = 256;
+constexpr size_t most_unapplied(uint32_t rate) {
+  constexpr uint32_t kInSecond = 50;
+  return std::max<size_t>(kLeastUnapplied, rate / kInSecond);
+}
+/// And bytes of them.
 inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
 
 /// How many bytes of a source may wait for jq workers at the same time, besides one message.
@@ -130,6 +137,14 @@ class SourceRun {
 
     bool is_ready() const;
   };
+  /// Messages whose events are published and not yet acknowledged.
+  struct Sent {
+    std::vector<Prepared> page;
+    std::vector<size_t> sizes;  ///< of the events, in bytes
+    size_t bytes = 0;           ///< of all together
+    std::optional<AwaitedPublish> acks;
+    std::vector<RefusedMessage> refused;  ///< messages between them that become dead letters
+  };
   /// Sequences between two messages that were read one behind the other: no filter selects them,
   /// they were removed one by one, or they are gone.
   struct Gap {
@@ -153,8 +168,9 @@ class SourceRun {
   Status move(const Rows& rows, uint64_t created, uint64_t floor, const Error& notice);
   Result<bool> forget_applied(const Rows& rows);
   Result<bool> is_lost(const Rows& rows);
+  size_t unapplied() const;
   size_t room() const;
-  Status read_page(const Rows& rows, size_t most);
+  Result<Duration> read_page(const Rows& rows);
   bool is_of_rolled_back_queue(const Rows& rows, const OriginMessage& message) const;
   Status move_to_all(const Rows& rows);
   bool must_prepare(const Rows& rows, const OriginMessage& message);
@@ -170,6 +186,8 @@ class SourceRun {
   size_t ready() const;
   NatsMessage event_of(const Prepared& one, const Event& event) const;
   Result<bool> publish(const Rows& rows, size_t count);
+  static RefusedMessage refused(Prepared one, const Error& reason);
+  Status take_acks();
   Status refuse(std::vector<RefusedMessage> messages);
   void close();
   void note(const std::function<void(SourceFigures& figures)>& change);
@@ -197,6 +215,8 @@ class SourceRun {
   std::vector<Gap> gaps_;                  ///< not checked yet; about kMostGapsNoted at most
   std::optional<TimePoint> gaps_checked_;  ///< when the origin stream was last asked about gaps
   std::deque<Prepared> prepared_;          ///< read, and not yet published; in their order
+  /// The page that is on its way while the next one is read and mapped.
+  std::optional<Sent> sent_;
   std::deque<Published> published_;
   size_t published_bytes_ = 0;
   std::deque<Unacknowledged> unacknowledged_;  ///< at most kMostUnacknowledged
@@ -204,6 +224,9 @@ class SourceRun {
   /// later than the object lives.
   const std::shared_ptr<std::atomic<size_t>> mapped_bytes_ =
       std::make_shared<std::atomic<size_t>>(0);
+  /// How many events are published with an acknowledgement for each: the first ones after the
+  /// origin stream was opened, as one of them may be the one that the broker refused.
+  size_t careful_ = 0;
   int64_t event_stream_ = 0;   ///< the creation time of the event stream that has published_
   uint64_t attempt_ = 0;       ///< see origin_message_id()
   TimePoint progress_at_;      ///< when a published event was last found applied, or looked for

@@ -246,15 +246,15 @@ TEST_F(SourcesSimulation, PublishNoMessageThatIsReadWhileAPauseIsAnswered) {
 }
 
 TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {
-  add_orders(static_cast<int>(kMostUnapplied) + 50);
+  add_orders(static_cast<int>(kLeastUnapplied) + 50);
   apply();
   for (int i = 0; i < 20; ++i) {
     run->turn();  // the engine makes no turn
     world.clock.advance(Duration(1'000));
   }
-  EXPECT_THAT(world.broker.events(), SizeIs(kMostUnapplied));
+  EXPECT_THAT(world.broker.events(), SizeIs(kLeastUnapplied));
   settle();
-  EXPECT_THAT(world.broker.events(), SizeIs(kMostUnapplied + 50));
+  EXPECT_THAT(world.broker.events(), SizeIs(kLeastUnapplied + 50));
 }
 
 TEST_F(SourcesSimulation, ShowNoLagBeforeTheirFirstPage) {
@@ -293,6 +293,25 @@ TEST_F(SourcesSimulation, PublishAnEventAgainThatTheEventStreamHasLost) {
   settle();
   EXPECT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(run->figures().lost_events, 1U);
+}
+
+// Only the last event of a page is acknowledged, once some pages were published.
+TEST_F(SourcesSimulation, PublishAnEventAgainThatTheBrokerHasNotStored) {
+  add_orders(static_cast<int>(kLeastUnapplied));
+  apply();
+  settle();
+  add_orders(30);
+  int published = 0;
+  world.broker.decide_fates([&](const NatsMessage& message) {
+    PublishFate fate;
+    if (message.subject.ends_with(".order")) fate.arrives = ++published != 10;
+    return fate;
+  });
+  turn_later();
+  EXPECT_EQ(published, 30);
+  settle();
+  EXPECT_EQ(run->figures().lost_events, 1U);
+  EXPECT_THAT(world.instances(), SizeIs(kLeastUnapplied + 30));
 }
 
 constexpr const char* kMapped = R"({"begin":"all","mapping":{"type":"order"},"stream":"ORDERS"})";
