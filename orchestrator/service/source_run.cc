@@ -30,6 +30,8 @@ constexpr Duration kWhileMapping{20};
 constexpr uint32_t kSourcePagesInSecond = 100;
 /// If no published event is applied for so long, the event stream is asked whether it has them.
 constexpr Duration kStalled{2'000};
+/// The error of a right that the NATS server does not give millrace.
+constexpr std::string_view kNotPermitted = "source.not_permitted";
 /// How many dead letters, and bytes of them, one command makes.
 constexpr size_t kMostRefused = 32;
 constexpr size_t kMostRefusedBytes = size_t{1} << 20;
@@ -108,6 +110,9 @@ Duration SourceRun::turn() {
   Result<Duration> wait = advance();
   note([&](SourceFigures& figures) {
     figures.waits = wait ? held_ : std::optional(wait.error());
+    // What is done without the right, such as acknowledgements, fails again and again, and between
+    // two failures the stream is read.
+    if (!wait && wait.error().code == kNotPermitted) figures.notice = wait.error();
     figures.is_read = reader_ != nullptr;
     figures.position = position_;
     figures.lag = reader_ == nullptr || !pending_

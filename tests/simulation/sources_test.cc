@@ -295,6 +295,22 @@ TEST_F(SourcesSimulation, PublishAnEventAgainThatTheEventStreamHasLost) {
   EXPECT_EQ(run->figures().lost_events, 1U);
 }
 
+TEST_F(SourcesSimulation, KeepShowingThatARightIsMissing) {
+  add_orders(1);
+  apply();
+  settle();
+  origins.delete_consumers();
+  origins.failure = Error{"source.not_permitted", "no right to acknowledge"};
+  turn_later();
+  turn_later();
+  EXPECT_EQ(run->figures().waits.value_or(Error()).code, "source.not_permitted");
+  origins.failure.reset();
+  add_orders(1);
+  settle();
+  EXPECT_EQ(run->figures().waits, std::nullopt);
+  EXPECT_EQ(run->figures().notice.value_or(Error()).message, "no right to acknowledge");
+}
+
 // Only the last event of a page is acknowledged, once some pages were published.
 TEST_F(SourcesSimulation, PublishAnEventAgainThatTheBrokerHasNotStored) {
   add_orders(static_cast<int>(kLeastUnapplied));
