@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
+#include "orchestrator/store/rows/call_slot_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
 #include "tests/simulation/call_limit_player.h"
 
 namespace millrace::call_limit_model {
@@ -30,22 +33,18 @@ void CallLimitPlayer::see() {
   }
 }
 
-/// Whether the engine has given the call of an instance its slot.
-bool CallLimitPlayer::has_slot(const Call& call, size_t number) const {
-  const Instance& instance = model_.instances()[*call.instance];
-  const auto id = ids_.find(instance.order);
-  if (id == ids_.end()) return false;
+/// Whether the engine has given the newest attempt of the call a slot.
+bool CallLimitPlayer::has_slot(const Call& call) const {
   const Snapshot view = Snapshot::take(world_.environment()).value();
-  const Json page =
-      world_.queries()
-          .instance_calls(view, "default", parse_instance_id(id->second).value(), 100, "")
-          .value();
-  const auto at = std::find(instance.calls.begin(), instance.calls.end(), number);
-  const auto index = static_cast<size_t>(at - instance.calls.begin());
-  if (index >= page["items"].size()) return false;  // the instance has ended
-  const Json& item = page["items"][index];
-  return item.value("attempt", 0) == call.attempt && item.contains("slot") &&
-         !item["slot"].value("queued", false);
+  bool holds = false;
+  const Status read = each_task(view, [&](const StartTask& task) {
+    if (!task.slot || static_cast<int>(task.attempt) != call.attempt) return;
+    if (task.input.value().value("order", "") != call.input.order) return;
+    const auto place = find_call_place(view, task).value();
+    holds = holds || (place && place->kind == QueueRow::kCallHolder);
+  });
+  CHECK(read, "the tasks cannot be read: {}", read.error().message);
+  return holds;
 }
 
 void CallLimitPlayer::compare() {

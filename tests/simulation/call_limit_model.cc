@@ -89,8 +89,7 @@ bool Model::is_permitted_from_now(const Call& call) const {
 /// Whether the call has had its turn in the engine.
 bool Model::was_taken(const Call& call) const {
   if (is_handed_out(call.input.order, call.attempt)) return true;
-  return call.stage == Stage::kSlot && call.instance &&
-         has_slot(static_cast<size_t>(&call - calls_.data()));
+  return call.stage == Stage::kSlot && has_slot(static_cast<size_t>(&call - calls_.data()));
 }
 
 bool Model::goes_before(const Call& one, const Call& other) const {

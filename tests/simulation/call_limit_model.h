@@ -140,7 +140,7 @@ class Model {
 
   /// Whether the engine has handed out that attempt of the order.
   std::function<bool(const std::string& order, int attempt)> is_handed_out;
-  /// Whether the engine has given that attempt of a call of an instance a slot.
+  /// Whether the engine has given the newest attempt of that call a slot.
   std::function<bool(size_t call)> has_slot;
 
   // What is asked.

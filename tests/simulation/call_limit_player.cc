@@ -38,7 +38,7 @@ CallLimitPlayer::CallLimitPlayer(uint64_t seed, Fault fault)
   model_.is_handed_out = [this](const std::string& order, int attempt) {
     return handed_out_.contains({order, attempt});
   };
-  model_.has_slot = [this](size_t call) { return has_slot(model_.calls()[call], call); };
+  model_.has_slot = [this](size_t call) { return has_slot(model_.calls()[call]); };
 }
 
 std::string CallLimitPlayer::play(int actions) {

@@ -62,7 +62,7 @@ class CallLimitPlayer {
   // Comparisons (call_limit_checks.cc).
 
   void see();
-  bool has_slot(const Call& call, size_t number) const;
+  bool has_slot(const Call& call) const;
   void compare();
   void compare_hand_outs();
   void compare_instances();
