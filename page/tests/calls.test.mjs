@@ -74,6 +74,18 @@ test('calls: the page of an instance shows its own, and fails one with a code th
   assert.equal((await server.get(`/calls?instance=${other.instance}`)).items.length, 1)
 })
 
+test('calls: an instance says that a cancel waits for the task that its service has accepted', async () => {
+  const { task, instance } = await askApproval(server, 'default')
+  await server.call('POST', `/v1/ns/default/instances/${instance}/cancel`)
+  const page = await console_.open(`#/default/instances/${instance}`)
+  await sees(page.getByRole('region', { name: 'Now' }), /a cancel was requested .*; the instance ends when 1 running task has ended/)
+  const why = await console_.open(`#/default/instances/${instance}/why`)
+  await sees(why.getByRole('region', { name: 'What it waits for' }), /a cancel was requested/)
+  await server.call('POST', `/v1/ns/default/calls/${task}/complete`, { result: null })
+  await server.reaches(instance, 'cancelled')
+  await page.getByText('a cancel was requested').waitFor({ state: 'detached' })
+})
+
 test('calls: an answer that comes too late is refused in the words of the API', async () => {
   const { task, instance } = await askApproval(server, 'default')
   const page = await console_.open('#/default/calls')

@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
 import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
-import { Clock, count, Relative } from '../ui/basics'
+import { Clock, count, plural, Relative } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
@@ -47,6 +47,12 @@ function CallWaits({ ns, instance, waits }: { ns: string; instance: Instance; wa
   )
 }
 
+/** That a cancel waits for running tasks. */
+export function Cancelling({ cancelling }: { cancelling: Instance['cancelling'] }) {
+  if (!cancelling) return null
+  return <p><Icon name="stop" /> a cancel was requested{cancelling.since && <> <Relative at={cancelling.since} /></>}; the instance ends when {plural(cancelling.tasks, 'running task')} {cancelling.tasks === 1 ? 'has' : 'have'} ended</p>
+}
+
 export function Now({ ns, instance }: { ns: string; instance: Instance }) {
   const all = instance.waits ?? []
   const waits = all.flatMap((wait) => ('type' in wait ? [wait] : []))
@@ -54,6 +60,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
     <section class="panel" aria-labelledby="now-title">
       <h2 id="now-title">{instance.endedAt ? 'How it ended' : 'Now'}</h2>
       {instance.error && <p class="no"><Icon name="cross" /> <code>{instance.error.code}</code> {instance.error.msg}</p>}
+      <Cancelling cancelling={instance.cancelling} />
       {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
       {waits.map((wait) => (

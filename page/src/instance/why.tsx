@@ -15,7 +15,7 @@ import type { Again, Verb } from '../ui/instance_actions'
 import { CallLimit, KeyOf, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
 import { CompensationLeft, Ended } from './ended'
-import { Context } from './now'
+import { Cancelling, Context } from './now'
 
 export function WhyTab({ ns, instance, records, again, choose }: { ns: string; instance: Instance; records: HistoryRecord[]; again: Again; choose: (verb: Verb) => void }) {
   const get = (name: string): string | null => route.value.query.get(name)
@@ -99,6 +99,7 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
     <section class="panel" aria-labelledby="waits-title">
       <h2 id="waits-title">What it waits for</h2>
       <p><Status status={instance.status} />{instance.state && <> in <b>{instance.state}</b></>} <span class="quiet">since <Relative at={instance.since} /> · as of commit {count(asOf.commit)} and event #{asOf.cursor}</span></p>
+      <Cancelling cancelling={instance.cancelling} />
       {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
       <EndOfWait of={instance.slot ?? instance.throttled} />
