@@ -271,7 +271,7 @@ std::string_view hint(std::string_view problem, char byte) {
 class Recorder {
  public:
   Recorder(std::string_view text, Findings& findings)
-      : text_(text), parser_(text), findings_(findings) {}
+      : text_(text), end_(position_of(text, text.size())), parser_(text), findings_(findings) {}
 
   std::optional<std::vector<YamlPart>> read() {
     while (true) {
@@ -281,15 +281,15 @@ class Recorder {
         report_syntax();
         return std::nullopt;
       }
-      const Position at = position_of(event.start_mark);
+      const Position at = place_of(event.start_mark);
       switch (event.type) {
         case YAML_STREAM_END_EVENT:
-          return finish();
+          return finish(at);
         case YAML_DOCUMENT_START_EVENT:
           if (!parts_.empty()) {
             findings_.error("definition.documents", "", at,
                             "a second document begins here; a file must have only one");
-            return finish();
+            return finish(at);
           }
           break;
         case YAML_SCALAR_EVENT:
@@ -324,10 +324,12 @@ class Recorder {
   }
 
  private:
-  std::optional<std::vector<YamlPart>> finish() {
+  /// libyaml places the end of a text without a line end in the line behind the last one.
+  Position place_of(const yaml_mark_t& mark) const { return std::min(position_of(mark), end_); }
+
+  std::optional<std::vector<YamlPart>> finish(Position at) {
     if (parts_.empty()) {
-      // libyaml places the end of a text without a line end in the line behind it.
-      findings_.error("definition.empty", "", {}, "the text has no document");
+      findings_.error("definition.empty", "", at, "the text has no document");
       return std::nullopt;
     }
     return std::move(parts_);
@@ -343,7 +345,7 @@ class Recorder {
     anchor(scalar.anchor);
     parts_.push_back({.type = YamlPart::Type::kScalar,
                       .plain = scalar.style == YAML_PLAIN_SCALAR_STYLE,
-                      .at = position_of(event.start_mark),
+                      .at = place_of(event.start_mark),
                       .text = undisguise(value, scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE),
                       .tag = text_of(scalar.tag),
                       .past = parts_.size() + 1});
@@ -351,7 +353,7 @@ class Recorder {
 
   void add_alias(const yaml_event_t& event) {
     YamlPart part{.type = YamlPart::Type::kAlias,
-                  .at = position_of(event.start_mark),
+                  .at = place_of(event.start_mark),
                   .text = text_of(event.data.alias.anchor),
                   .past = parts_.size() + 1};
     if (const auto found = anchors_.find(part.text); found != anchors_.end()) {
@@ -383,13 +385,13 @@ class Recorder {
     if (message.empty()) {
       message = fmt::format("{}{}{}{}", problem, context.empty() ? "" : " ", context, begins);
     }
-    // For a text that ends too early, libyaml may report the line after the last one.
-    const Position at = std::min(position_of(state.problem_mark), position_of(text_, text_.size()));
+    const Position at = place_of(state.problem_mark);
     message += hint(problem, byte_at(text_, at));
     findings_.error("definition.syntax", "", at, std::move(message));
   }
 
   std::string_view text_;
+  const Position end_;
   Parser parser_;
   Findings& findings_;
   std::vector<YamlPart> parts_;
