@@ -25,8 +25,7 @@ constexpr Duration kAfterSourceError{1'000};
 constexpr Duration kWhileFull{2};
 /// How long it waits while too many bytes of it are with the jq workers.
 constexpr Duration kWhileMapping{20};
-/// One page has at most as many messages as the rate permits in a hundredth of a second, because
-/// the events of others wait for a whole page.
+/// One page has at most as many messages as the rate permits in a hundredth of a second.
 constexpr uint32_t kSourcePagesInSecond = 100;
 /// If no published event is applied for so long, the event stream is asked whether it has them.
 constexpr Duration kStalled{2'000};
@@ -242,9 +241,15 @@ Result<bool> SourceRun::is_lost(const Rows& rows) {
 /// How many events are published, and not applied as far as is known.
 size_t SourceRun::unapplied() const { return published_.size() + (sent_ ? sent_->page.size() : 0); }
 
+/// How many events may be published and not applied now.
+size_t SourceRun::most_now() const {
+  const bool has_others = others_at_ && parts_.clock.now() - *others_at_ < kOthersCount;
+  return has_others ? kLeastUnapplied : most_unapplied(settings_.rate);
+}
+
 size_t SourceRun::room() const {
   if (published_bytes_ + (sent_ ? sent_->bytes : 0) >= kMostUnappliedBytes) return 0;
-  const size_t most = most_unapplied(settings_.rate);
+  const size_t most = most_now();
   return most - std::min(most, unapplied());
 }
 
@@ -254,7 +259,9 @@ Result<Duration> SourceRun::read_page(const Rows& rows) {
   const TimePoint now = parts_.clock.now();
   if (due_ > now + Duration(1'000)) due_ = now;  // the clock was set back
   if (due_ > now) return due_ - now;
-  const size_t most = std::min(room(), std::max<size_t>(settings_.rate / kSourcePagesInSecond, 1));
+  // A half, so that a page is mapped while the one before is on its way.
+  const size_t page = std::clamp<size_t>(settings_.rate / kSourcePagesInSecond, 1, most_now() / 2);
+  const size_t most = std::min(room(), page);
   if (most == 0) return kWhileFull;
   // What is sent has its acknowledgements soon.
   const Duration patience = sent_ ? Duration(0) : parts_.patience;
@@ -413,6 +420,13 @@ RefusedMessage SourceRun::refused(Prepared one, const Error& reason) {
           .message = std::move(one.message.message)};
 }
 
+/// Notes whether other events came among the last `count` ones that were published, of which the
+/// newest has the sequence `last`.
+void SourceRun::note_others(uint64_t last, size_t count) {
+  const uint64_t before = std::exchange(last_event_, last);
+  if (before != 0 && last > before + count) others_at_ = parts_.clock.now();
+}
+
 /// Waits until what is sent is acknowledged, and makes dead letters of what cannot be published.
 /// After an error the origin stream must be read again.
 Status SourceRun::take_acks() {
@@ -434,6 +448,7 @@ Status SourceRun::take_acks() {
     }
   }
   if (failure) return tl::unexpected(*failure);
+  if (!acks.empty() && acks.back()) note_others(acks.back()->sequence, acks.size());
   return refuse(std::move(sent.refused));
 }
 

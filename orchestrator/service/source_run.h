@@ -39,16 +39,18 @@
 
 namespace millrace {
 
-/// How many events of a source with that rate may be published and not yet applied: so a source
-/// with many messages delays the events of others by the time that the engine needs for so many. As
-/// many as the rate permits in a fiftieth of a second, at least 256.
+/// How many events of a source may be published and not yet applied while other events come: so a
+/// source with many messages delays those by the time that the engine needs for so many.
 inline constexpr size_t kLeastUnapplied = 256;
+/// And how many otherwise: as many as the rate permits in a fiftieth of a second.
 constexpr size_t most_unapplied(uint32_t rate) {
   constexpr uint32_t kInSecond = 50;
   return std::max<size_t>(kLeastUnapplied, rate / kInSecond);
 }
-/// And bytes of them.
+/// How many bytes of them in both cases.
 inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
+/// How long it counts that another event came.
+inline constexpr Duration kOthersCount{1'000};
 
 /// How many bytes of a source may wait for jq workers at the same time, besides one message.
 inline constexpr size_t kMostMappedBytes = size_t{4} << 20;
@@ -169,6 +171,7 @@ class SourceRun {
   Result<bool> forget_applied(const Rows& rows);
   Result<bool> is_lost(const Rows& rows);
   size_t unapplied() const;
+  size_t most_now() const;
   size_t room() const;
   Result<Duration> read_page(const Rows& rows);
   bool is_of_rolled_back_queue(const Rows& rows, const OriginMessage& message) const;
@@ -188,6 +191,7 @@ class SourceRun {
   Result<bool> publish(const Rows& rows, size_t count);
   static RefusedMessage refused(Prepared one, const Error& reason);
   Status take_acks();
+  void note_others(uint64_t last, size_t count);
   Status refuse(std::vector<RefusedMessage> messages);
   void close();
   void note(const std::function<void(SourceFigures& figures)>& change);
@@ -224,6 +228,8 @@ class SourceRun {
   /// later than the object lives.
   const std::shared_ptr<std::atomic<size_t>> mapped_bytes_ =
       std::make_shared<std::atomic<size_t>>(0);
+  uint64_t last_event_ = 0;             ///< the sequence of the event that was published last
+  std::optional<TimePoint> others_at_;  ///< when another event was last seen before it
   /// How many events are published with an acknowledgement for each: the first ones after the
   /// origin stream was opened, as one of them may be the one that the broker refused.
   size_t careful_ = 0;

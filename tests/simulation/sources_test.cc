@@ -257,6 +257,32 @@ TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {
   EXPECT_THAT(world.broker.events(), SizeIs(kLeastUnapplied + 50));
 }
 
+TEST_F(SourcesSimulation, HaveALargerBoundWhileNoOtherEventsCome) {
+  constexpr const char* kFast = R"({"begin":"all","stream":"ORDERS","rate":100000})";
+  constexpr int kMost = 2'000;  // of a fiftieth of a second
+  add_orders(300);
+  apply(kFast);
+  const auto publish_without_engine = [&] {
+    const size_t before = world.broker.events().size();
+    for (int i = 0; i < 30; ++i) {
+      run->turn();
+      world.clock.advance(Duration(20));
+    }
+    return world.broker.events().size() - before;
+  };
+  settle();
+  add_orders(2 * kMost);
+  EXPECT_EQ(publish_without_engine(), kMost);
+  world.publish("other", "other-1");
+  settle();
+  add_orders(kMost);
+  EXPECT_EQ(publish_without_engine(), kLeastUnapplied);
+  settle();
+  world.run_for(kOthersCount);
+  add_orders(kMost);
+  EXPECT_EQ(publish_without_engine(), kMost);
+}
+
 TEST_F(SourcesSimulation, ShowNoLagBeforeTheirFirstPage) {
   add_orders(300);
   apply(R"({"begin":"all","stream":"ORDERS","rate":400})");
