@@ -259,7 +259,7 @@ Result<Duration> SourceRun::read_page(const Rows& rows) {
   const TimePoint now = parts_.clock.now();
   if (due_ > now + Duration(1'000)) due_ = now;  // the clock was set back
   if (due_ > now) return due_ - now;
-  // A half, so that a page is mapped while the one before is on its way.
+  // A half, so that a page is mapped while the one before is published.
   const size_t page = std::clamp<size_t>(settings_.rate / kSourcePagesInSecond, 1, most_now() / 2);
   const size_t most = std::min(room(), page);
   if (most == 0) return kWhileFull;

@@ -219,7 +219,7 @@ class SourceRun {
   std::vector<Gap> gaps_;                  ///< not checked yet; about kMostGapsNoted at most
   std::optional<TimePoint> gaps_checked_;  ///< when the origin stream was last asked about gaps
   std::deque<Prepared> prepared_;          ///< read, and not yet published; in their order
-  /// The page that is on its way while the next one is read and mapped.
+  /// The page that is being published while the next one is read and mapped.
   std::optional<Sent> sent_;
   std::deque<Published> published_;
   size_t published_bytes_ = 0;
