@@ -337,10 +337,6 @@ TEST(Loader, RefusesTextsThatAreEmptyTooLargeTooDeepOrHaveInvalidBytes) {
   const std::string noop = "id: a\nstates: [{id: a, type: noop, transform: ";
   const std::vector<Row> rows = {
       {"an empty text", "", "1:1 definition.empty : the text has no document"},
-      {"a comment without a line end", "# id: a",
-       "1:8 definition.empty : the text has no document"},
-      {"an empty document without a line end", "--- # id: a",
-       "1:12 definition.type : this is empty; write a mapping (\"key: value\" lines)"},
       {"more than 1 MiB", std::string((1 << 20) + 1, ' '),
        "1:1 definition.too_large : the text has 1048577 bytes; at most 1048576 are read"},
       {"bytes that are not UTF-8", "id: \xff",

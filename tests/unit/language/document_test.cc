@@ -312,6 +312,13 @@ TEST(Document, RefusesTextsThatAreEmptyOrTooLongOrHaveSeveralDocuments) {
   EXPECT_EQ(problems(full + "x"), std::vector<std::string>{"1:1  definition.too_large"});
 }
 
+TEST(Document, PlacesNothingBehindTheLastLine) {
+  using testing::ElementsAre;
+  EXPECT_THAT(problems("# id: a"), ElementsAre("1:8  definition.empty"));
+  EXPECT_THAT(problems("# id: a\n"), ElementsAre("2:1  definition.empty"));
+  EXPECT_EQ(read("--- # id: a").at, (Position{1, 12}));
+}
+
 TEST(Document, ReadsUpTo64TagDirectives) {
   const auto text = [](size_t lines) { return repeated("%TAG !a! b\n", lines) + "---\nx\n"; };
   EXPECT_EQ(value("%TAG !y! tag:yaml.org,2002:\n---\n!y!str 1"), "1");
