@@ -108,6 +108,7 @@ class JetStreamPublisher::Impl {
 
   std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) {
     std::vector<Status> checked;
+    checked.reserve(messages.size());
     for (NatsMessage& message : messages) checked.push_back(take_subject(message));
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < messages.size(); ++i) {

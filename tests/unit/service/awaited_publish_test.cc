@@ -24,6 +24,7 @@ class NotingPublisher final : public Publisher {
   }
   std::vector<Status> publish_unacknowledged(std::vector<NatsMessage> messages) override {
     std::vector<Status> outcomes;
+    outcomes.reserve(messages.size());
     for (const NatsMessage& message : messages) {
       const bool is_large = message.data == kLarge;
       if (!is_large) sent.push_back(message.data + " without");
@@ -43,6 +44,7 @@ class NotingPublisher final : public Publisher {
 
 std::vector<NatsMessage> messages(const std::vector<std::string>& data) {
   std::vector<NatsMessage> all;
+  all.reserve(data.size());
   for (const std::string& one : data) all.push_back({.subject = "s", .headers = {}, .data = one});
   return all;
 }
