@@ -195,7 +195,7 @@ Status LocalService::admit(std::string_view ns, size_t count, WithoutQuota witho
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   const auto record = TRY(read_namespace(view, ns));
   if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
-  const Status admitted = admission_.take(*record, count, without);
+  Status admitted = admission_.take(*record, count, without);
   if (!admitted) parts_.metrics.count_over_quota(std::string(ns), Quota::kEventsPerSecond, 1);
   return admitted;
 }
