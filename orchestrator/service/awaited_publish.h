@@ -11,8 +11,8 @@
 
 namespace millrace {
 
-/// Which messages the broker acknowledges. An acknowledgement costs the broker and millrace a third
-/// of what publishing a message costs.
+/// Which messages the broker acknowledges. An acknowledgement is a message of its own, which the
+/// broker writes and millrace reads.
 enum class Acks : uint8_t {
   kEach,
   /// Only the last message. With it, those before it count as acknowledged, although the broker may

@@ -189,6 +189,7 @@ class LocalService final : public Service {
   /// Whether `count` events of the namespace may be published now: the engine takes new work, and
   /// the quota of the namespace permits it.
   Status admit_events(std::string_view ns, size_t count);
+  /// The same for the events of a source.
   Status admit_of_source(std::string_view ns, size_t count);
   Status admit(std::string_view ns, size_t count, WithoutQuota without);
 
