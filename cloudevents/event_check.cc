@@ -1,7 +1,7 @@
 #include "cloudevents/event_check.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,6 +74,15 @@ bool is_attribute_string(std::string_view bytes) {
     if (!is_allowed(take_code_point(bytes))) return false;
   }
   return true;
+}
+
+std::optional<int32_t> attribute_integer(const Json& number) {
+  const auto within = [](auto value) {
+    return std::in_range<int32_t>(value) ? std::optional(static_cast<int32_t>(value))
+                                         : std::nullopt;
+  };
+  if (number.is_number_unsigned()) return within(number.get<uint64_t>());
+  return number.is_number_integer() ? within(number.get<int64_t>()) : std::nullopt;
 }
 
 Status check_event(const Event& event) {

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/event.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace millrace {
@@ -29,6 +32,10 @@ bool is_core_attribute(std::string_view name);
 /// Whether the bytes are a String of the CloudEvents type system: UTF-8 without control characters
 /// (U+0000 to U+001F, U+007F to U+009F) and without noncharacters.
 bool is_attribute_string(std::string_view bytes);
+
+/// The Integer of the CloudEvents type system that a JSON number is; nullopt: it is no whole
+/// number, or has more than 32 bits.
+std::optional<int32_t> attribute_integer(const Json& number);
 
 /// Checks an event; the error names the first rule that the event breaks. Errors:
 /// `event.empty_attribute`, `event.attribute_name`, `event.attribute_value`, `event.time`,

@@ -1,6 +1,5 @@
 // generateEvent (Direktiv's GenerateEventState): publishes a CloudEvent, at once or after `delay`.
 // The instance does not wait for the delay.
-#include <limits>
 
 #include "base/bytes.h"
 #include "cloudevents/event_check.h"
@@ -34,14 +33,7 @@ AttributeValue attribute_value(const LazyJson& json) {
   if (json.is_large()) return text_of(json);
   const Json& value = json.value();
   if (value.is_boolean()) return value.get<bool>();
-  using Integer = std::numeric_limits<int32_t>;
-  if (value.is_number_unsigned()) {
-    const auto number = value.get<uint64_t>();
-    if (number <= uint64_t{Integer::max()}) return static_cast<int32_t>(number);
-  } else if (value.is_number_integer()) {
-    const auto number = value.get<int64_t>();
-    if (number >= Integer::min() && number <= Integer::max()) return static_cast<int32_t>(number);
-  }
+  if (const auto number = attribute_integer(value)) return *number;
   return text_of(json);
 }
 

@@ -29,6 +29,17 @@ TEST(EventCheck, RefusesControlCharactersAndNoncharactersInAttributes) {
   EXPECT_FALSE(is_attribute_string(std::string_view("\0", 1)));
 }
 
+TEST(EventCheck, TakesWholeNumbersOf32BitsAsIntegers) {
+  for (const Json& number : {Json(0U), Json(2147483647U), Json(2147483647), Json(-2147483648)}) {
+    EXPECT_EQ(attribute_integer(number), number.get<int32_t>());
+  }
+  for (const Json& other :
+       {Json(2147483648U), Json(int64_t{2147483648}), Json(int64_t{-2147483649}), Json(1.0),
+        Json(18446744073709551615U), Json("1"), Json(true), Json()}) {
+    EXPECT_EQ(attribute_integer(other), std::nullopt) << other;
+  }
+}
+
 TEST(EventCheck, AcceptsEventsThatTheDecodersAccept) {
   Event event{.id = "1", .source = "#x", .type = "t"};
   EXPECT_TRUE(check_event(event));
