@@ -219,5 +219,24 @@ TEST(Loader, LoadsALargeDefinitionOfOneState) {
   }
 }
 
+TEST(Loader, RefusesMoreActionsThanAStateMayHave) {
+  for (const size_t count : {kMostCalls, kMostCalls + 1}) {
+    SCOPED_TRACE(count);
+    std::string text =
+        "{id: w, functions: [{id: f, type: subflow, workflow: b}], states: [{id: p, type: "
+        "parallel, "
+        "actions: [";
+    for (size_t i = 0; i < count; ++i) text += i == 0 ? "{function: f}" : ",{function: f}";
+    const Loaded loaded = load_damaged(text + "]}]}");
+    EXPECT_EQ(loaded.workflow != nullptr, count == kMostCalls);
+    if (loaded.workflow) continue;
+    const std::vector<Finding> findings = loaded.findings.sorted();
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_EQ(findings[0].code, "definition.value");
+    EXPECT_EQ(findings[0].path, "states[0].actions");
+    EXPECT_EQ(findings[0].message, "there are 10001 actions; a state may have at most 10000");
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,5 +1,6 @@
 // Failed attempts of calls: what an instance keeps of the last failure, whose retry policy applies,
 // and when the next attempt is due.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -168,6 +169,59 @@ states: [{id: call, type: action, action: {function: f, secrets: [token]}}]
   EXPECT_EQ(instance.error->code, kDamagedStore);
   EXPECT_EQ(instance.error->message, "the row of the secret is damaged");
   EXPECT_TRUE(result.effects.empty());
+}
+
+/// A lookup in which the rows of variables and of instances are damaged.
+class DamagedRows final : public TestLookup {
+ public:
+  Result<std::optional<Variable>> variable(const VariableName&) const override {
+    return fail("store.damaged", "the row of the variable is damaged");
+  }
+  Result<LazyJson> start_event(const Instance&) const override {
+    return fail("store.damaged", "the row of the instance is damaged");
+  }
+};
+
+TEST(DamagedRows, FailTheStateThatReadsThem) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"{id: get, type: getter, variables: [{key: x, scope: workflow}]}",
+       "the row of the variable is damaged"},
+      {"{id: see, type: noop, transform: 'jq($instance.event)'}",
+       "the row of the instance is damaged"},
+  };
+  for (const auto& [state, message] : rows) {
+    SCOPED_TRACE(state);
+    const auto workflow = load_right_workflow(fmt::format("id: w\nstates: [{}]\n", state));
+    Instance instance = new_instance(*workflow);
+    step(*workflow, instance, Proceed{}, run_start(), DamagedRows());
+    EXPECT_EQ(instance.status, InstanceStatus::kFailed);
+    ASSERT_TRUE(instance.error);
+    EXPECT_EQ(instance.error->code, kDamagedStore);
+    EXPECT_EQ(instance.error->message, message);
+  }
+}
+
+/// A lookup for a namespace in which no variable may get a value.
+class FullNamespace final : public TestLookup {
+ public:
+  std::optional<Error> refusal_of_variable(const VariableName&, size_t) const override {
+    return Error{"millrace.quota.storeBytes", "the namespace is full"};
+  }
+};
+
+TEST(FullNamespace, LetsASetterDeleteAVariable) {
+  for (const bool deletes : {false, true}) {
+    SCOPED_TRACE(deletes);
+    const auto workflow = load_right_workflow(fmt::format(
+        "id: w\nstates: [{{id: s, type: setter, variables: [{{key: x, scope: workflow, value: "
+        "{}}}]}}]\n",
+        deletes ? "null" : "1"));
+    Instance instance = new_instance(*workflow);
+    const StepResult result = step(*workflow, instance, Proceed{}, run_start(), FullNamespace());
+    EXPECT_EQ(instance.error ? instance.error->code : "",
+              deletes ? "" : "millrace.quota.storeBytes");
+    EXPECT_EQ(result.effects.empty(), !deletes);
+  }
 }
 
 }  // namespace

@@ -222,5 +222,19 @@ states:
   }
 }
 
+TEST(Control, ForgetsWhatALeftStateHadFoundIfTheInstanceIsCancelled) {
+  InstanceRun run(load_right_workflow(R"(
+id: w
+states: [{id: wait, type: consumeEvent, event: {type: t}, transform: 'jq(first(.t.a))'}]
+)"),
+                  Json::object());
+  run.proceed();
+  run.event({.id = "e", .source = "s", .type = "t", .data = R"({"a":[1]})"});
+  ASSERT_TRUE(run.instance().found_data) << "a jq worker has to evaluate the transform";
+  run.cancel({"a", "b"});
+  EXPECT_EQ(run.instance().status, InstanceStatus::kCancelled);
+  EXPECT_FALSE(run.instance().found_data);
+}
+
 }  // namespace
 }  // namespace millrace

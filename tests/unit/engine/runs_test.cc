@@ -352,5 +352,21 @@ states:
   EXPECT_EQ(run.instance().failed_state, "a");
 }
 
+TEST(Runs, TakeNoInputThatNestsTooDeep) {
+  // A value that is no object becomes the member `input` of one, which is a level more.
+  for (const size_t levels : {kMaxJsonDepth - 1, kMaxJsonDepth}) {
+    SCOPED_TRACE(levels);
+    InstanceRun run(load_right_workflow(R"(
+id: w
+states: [{id: wait, type: consumeEvent, event: {type: t}, continueAsNew: 'jq([.t])'}]
+)"));
+    run.proceed();
+    const std::string value = std::string(levels - 1, '[') + "1" + std::string(levels - 1, ']');
+    run.event({.id = "e", .source = "s", .type = "t", .data = value});
+    const std::string code = run.instance().error ? run.instance().error->code : "";
+    EXPECT_EQ(code, levels < kMaxJsonDepth ? "" : "millrace.limits.data");
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -1,7 +1,9 @@
 // The limit of transitions: after which waits the count of transitions begins again, and which
 // loops the limit ends. One round of a loop is what happens to the instance between two waits.
 #include <functional>
+#include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "orchestrator/engine/engine.h"
@@ -240,6 +242,50 @@ states:
     step(*workflow, instance, Fired{.kind = TimerKind::kDelay, .deadline = now}, now, lookup);
   }
   EXPECT_EQ(instance.status, InstanceStatus::kWaiting);
+}
+
+/// A budget that no step has.
+class NoBudget final : public WorkBudget {
+ public:
+  bool is_spent(size_t) const override { return true; }
+};
+
+TEST(StepBudget, LeavesEachStepOneTransition) {
+  const NoBudget none;
+  InstanceRun run(load_right_workflow(R"(
+id: w
+states: [{id: a, type: noop, transition: b}, {id: b, type: noop, transition: c}, {id: c, type: noop}]
+)"),
+                  Json::object(), {.budget = &none});
+  for (const size_t state : {1U, 2U}) {
+    run.proceed();
+    EXPECT_EQ(run.instance().state, state);
+    EXPECT_TRUE(run.last().unfinished);
+  }
+  run.proceed();
+  EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
+}
+
+TEST(TransitionLimit, CountsTheStatesAfterAFailureFromTheBeginning) {
+  constexpr uint32_t kMost = kFew.transitions_per_instance;
+  for (const uint32_t count : {kMost, kMost + 1}) {
+    SCOPED_TRACE(count);
+    std::string text =
+        "id: w\non_failure: {state: f1, when: any}\nstates:\n"
+        "- {id: bad, type: error, error: bad.state, message: no}\n";
+    for (uint32_t i = 1; i < count; ++i) {
+      text += fmt::format("- {{id: f{}, type: noop, transition: f{}}}\n", i, i + 1);
+    }
+    text += fmt::format("- {{id: f{}, type: noop}}\n", count);
+    InstanceRun run(load_right_workflow(text), Json::object(), kFew);
+    run.proceed();
+    while (run.last().unfinished) run.proceed();
+    EXPECT_EQ(run.instance().status, InstanceStatus::kFailed);
+    EXPECT_EQ(run.instance().state, count);
+    EXPECT_EQ(
+        print_trace(run.rows()).find("raises millrace.limits.transitions") != std::string::npos,
+        count > kMost);
+  }
 }
 
 }  // namespace

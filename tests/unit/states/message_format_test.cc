@@ -36,6 +36,12 @@ TEST(MessageFormat, RefusesAConversionThatEndsWithTheText) {
   EXPECT_FALSE(MessageFormat::parse(kWhole.substr(0, kWhole.size() - 1)));
 }
 
+TEST(MessageFormat, QuotesOnlyTheConversionThatIsWrong) {
+  const Result<MessageFormat> format = MessageFormat::parse("order %s: %5z of all");
+  ASSERT_FALSE(format);
+  EXPECT_THAT(format.error().message, StartsWith("\"%5z\" at character 11 is not a conversion"));
+}
+
 TEST(MessageFormat, RefusesANulInAConversion) {
   for (const std::string& text : {std::string("%\0s", 3), std::string("%5\0", 3)}) {
     EXPECT_FALSE(MessageFormat::parse(text));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/hops.h"
+#include "states/slot_values.h"
 #include "states/visit.h"
 #include "tests/tables/instance_run.h"
 
@@ -203,6 +204,27 @@ TEST(VisitCalls, EvaluateTheThrottleOfATask) {
   const StartTask long_key = task_with(flow, {{"customer", std::string(600, 'x')}, {"rank", 1}});
   ASSERT_TRUE(long_key.refused);
   EXPECT_EQ(long_key.refused->code, "millrace.throttle.key");
+}
+
+TEST(VisitCalls, KeepTheFirstErrorOfTheLimitsOfATask) {
+  CallFlow flow;
+  flow.concurrency = CallConcurrency{.limit = 3};
+  flow.concurrency->key = Template::query("jq(.customer)").value();
+  flow.throttle.emplace();
+  flow.throttle->rate.limit = 5;
+  flow.throttle->rate.key = Template::query("jq(.customer)").value();
+  const StartTask task = task_with(flow, {{"customer", std::string(600, 'x')}});
+  ASSERT_TRUE(task.refused);
+  EXPECT_EQ(task.refused->code, "millrace.concurrency.key");
+  EXPECT_FALSE(task.throttle) << "no other limit is evaluated";
+}
+
+TEST(VisitCalls, DoNotRetryAnErrorOfALimit) {
+  for (const char* const code :
+       {"millrace.concurrency.key", "millrace.throttle.key", "millrace.concurrency.priority"}) {
+    EXPECT_TRUE(is_call_flow_error(code)) << code;
+  }
+  EXPECT_FALSE(is_call_flow_error("millrace.concurrency.timeout"));
 }
 
 }  // namespace

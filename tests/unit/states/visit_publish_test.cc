@@ -61,6 +61,17 @@ TEST(VisitPublish, AddsUpAllPartsOfAnEvent) {
   }
 }
 
+/// The estimate of the size adds the attributes, which may grow sixfold, and JSON, which may
+/// double.
+TEST(VisitPublish, MeasuresAnEventWhoseAttributesAndDataAreLarge) {
+  PublishingVisit publisher;
+  Event event{.source = std::string(400'000, 'x'), .type = "t"};
+  event.data = '"' + std::string(600'000, 'x') + '"';
+  EXPECT_EQ(publisher.publish(event), "");
+  event.data = '"' + std::string(700'000, 'x') + '"';
+  EXPECT_EQ(publisher.publish(event), "millrace.event.tooLarge");
+}
+
 TEST(VisitPublish, CountsTheHopsOfTheChainUnlessALongDelayBeginsANewOne) {
   const struct {
     uint32_t hops;  ///< of the instance
