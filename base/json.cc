@@ -10,6 +10,7 @@
 #include "base/big_integer.h"
 #include "base/excerpt.h"
 #include "base/json_scan.h"
+#include "base/projection.h"
 
 namespace millrace {
 namespace {
@@ -76,6 +77,18 @@ Json to_json(const simdjson::dom::element& element) {
   return nullptr;
 }
 
+/// What is wanted of the element, as parse_json() with a projection says.
+Json to_json(const simdjson::dom::element& element, const Projection& wanted) {
+  if (wanted.is_whole || element.type() != element_type::OBJECT) return to_json(element);
+  Json::object_t object;
+  for (const auto& [key, value] : simdjson::dom::object(element)) {
+    if (const Projection* const part = wanted.member(key)) {
+      object.insert_or_assign(to_string(key), to_json(value, *part));
+    }
+  }
+  return object;
+}
+
 /// The parser of this thread, which retains its buffers between calls.
 simdjson::dom::parser& fast_parser() {
   thread_local simdjson::dom::parser parser;
@@ -119,6 +132,19 @@ class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
 std::string_view without_id(std::string_view what) {
   const size_t bracket = what.find("] ");
   return bracket == std::string_view::npos ? what : what.substr(bracket + 2);
+}
+
+/// Checks what parse_json() refuses and parse_own_json() may accept.
+Status check_outside_text(std::string_view text, size_t depth) {
+  if (const size_t at = no_json_at(text); at != std::string_view::npos) {
+    return fail("json.malformed",
+                fmt::format("byte {} is a NUL or a byte order mark; JSON allows neither", at));
+  }
+  if (const size_t at = too_deep_at(text, depth); at != std::string_view::npos) {
+    return fail("json.depth",
+                fmt::format("JSON nests deeper than {} levels at byte {}", depth, at));
+  }
+  return {};
 }
 
 // Writing.
@@ -184,27 +210,8 @@ std::string with_excerpt(std::string_view message) {
                  kLongestMessage);
 }
 
-}  // namespace
-
-Result<Json> parse_json(std::string_view text) {
-  if (const size_t at = no_json_at(text); at != std::string_view::npos) {
-    return fail("json.malformed",
-                fmt::format("byte {} is a NUL or a byte order mark; JSON allows neither", at));
-  }
-  if (const size_t at = too_deep_at(text, kMaxJsonDepth); at != std::string_view::npos) {
-    return fail("json.depth",
-                fmt::format("JSON nests deeper than {} levels at byte {}", kMaxJsonDepth, at));
-  }
-  return parse_own_json(text);
-}
-
-Result<Json> parse_own_json(std::string_view text) {
-  if (is_for_fast_parser(text)) {
-    simdjson::dom::element root;
-    if (parse_fast(text).get(root) == simdjson::SUCCESS) {
-      return to_json(root);
-    }
-  }
+/// Reads a text that simdjson does not read, or refuses.
+Result<Json> parse_with_nlohmann(std::string_view text) {
   if (const size_t at = too_deep_at(text, kMaxOwnDepth); at != std::string_view::npos) {
     return fail("json.depth",
                 fmt::format("JSON nests deeper than {} levels at byte {}", kMaxOwnDepth, at));
@@ -220,6 +227,45 @@ Result<Json> parse_own_json(std::string_view text) {
   } catch (const Json::exception& e) {
     return fail("json.malformed", with_excerpt(without_id(e.what())));
   }
+}
+
+}  // namespace
+
+const Projection* Projection::member(std::string_view name) const {
+  if (is_whole) return this;
+  const auto found = members.find(name);
+  return found == members.end() ? nullptr : &found->second;
+}
+
+void Projection::add(std::span<const std::string> path) {
+  if (is_whole) return;
+  if (!path.empty()) return members[path.front()].add(path.subspan(1));
+  is_whole = true;
+  members.clear();
+}
+
+void Projection::add(const Projection& other) {
+  if (other.is_whole) add(std::span<const std::string>());
+  if (is_whole) return;
+  for (const auto& [name, part] : other.members) members[name].add(part);
+}
+
+Result<Json> parse_json(std::string_view text) {
+  TRY(check_outside_text(text, kMaxJsonDepth));
+  return parse_own_json(text);
+}
+
+Result<Json> parse_json(std::string_view text, const Projection& wanted, size_t depth) {
+  TRY(check_outside_text(text, depth));
+  simdjson::dom::element root;
+  const bool is_read = is_for_fast_parser(text) && parse_fast(text).get(root) == simdjson::SUCCESS;
+  return is_read ? to_json(root, wanted) : parse_with_nlohmann(text);
+}
+
+Result<Json> parse_own_json(std::string_view text) {
+  simdjson::dom::element root;
+  const bool is_read = is_for_fast_parser(text) && parse_fast(text).get(root) == simdjson::SUCCESS;
+  return is_read ? to_json(root) : parse_with_nlohmann(text);
 }
 
 bool is_own_json(std::string_view text) {

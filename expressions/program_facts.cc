@@ -136,6 +136,29 @@ void gather(const Node& node, const std::optional<KeyPath>& input, std::vector<K
   for (const Node& child : node.children) gather(child, input, found);
 }
 
+/// Adds what the node reads of the input to `found`. `input` is the path of the node's `.`;
+/// nullopt: that is no value of the input.
+void project(const Node& node, const std::optional<KeyPath>& input, Projection& found) {
+  bool is_whole = true;
+  switch (node.kind) {
+    case Kind::kPath:
+      if (const auto path = key_path(node, input, is_whole)) return found.add(*path);
+      break;
+    case Kind::kPipe: {
+      project(node.children[0], input, found);
+      const auto left = key_path(node.children[0], input, is_whole);
+      return project(node.children[1], is_whole ? left : std::nullopt, found);
+    }
+    case Kind::kNot:
+    case Kind::kLength:
+      if (input) found.add(*input);
+      break;
+    default:
+      break;
+  }
+  for (const Node& child : node.children) project(child, input, found);
+}
+
 /// The keys of the object that the node makes.
 std::optional<std::set<std::string>> object_keys(const Node& node) {
   if (node.kind == Kind::kObject) return std::set<std::string>(node.keys.begin(), node.keys.end());
@@ -189,6 +212,13 @@ ProgramFacts facts_of(const Template& value) {
 std::vector<std::vector<std::string>> key_paths_of(std::string_view program) {
   std::vector<KeyPath> found;
   if (const auto parsed = fast::parse(program)) gather(parsed->root, KeyPath(), found);
+  return found;
+}
+
+Projection projection_of(const Program& program) {
+  const auto parsed = program.fast != nullptr ? fast::parse(program.text) : nullptr;
+  Projection found{.is_whole = parsed == nullptr, .members = {}};
+  if (parsed) project(parsed->root, KeyPath(), found);
   return found;
 }
 

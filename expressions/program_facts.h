@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/projection.h"
 #include "expressions/evaluation.h"
 #include "expressions/template.h"
 
@@ -32,6 +33,10 @@ ProgramFacts facts_of(const Template& value);
 /// The paths of keys that the jq program reads from the input, each up to its first index: for
 /// `.a["b"] | .c` they are `a`, `b` and `a`, `b`, `c`.
 std::vector<std::vector<std::string>> key_paths_of(std::string_view program);
+
+/// What the jq program reads of its input, or more. With only that, its result and its errors are
+/// the same.
+Projection projection_of(const Program& program);
 
 /// Whether the jq program is a path to a member or an item of the input, such as `.a[0].b`, so that
 /// it yields null if that is missing.

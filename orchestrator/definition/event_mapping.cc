@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +10,7 @@
 #include "base/event.h"
 #include "base/excerpt.h"
 #include "cloudevents/event_check.h"
+#include "expressions/program_facts.h"
 #include "orchestrator/definition/invalid_setting.h"
 
 namespace millrace {
@@ -70,13 +69,6 @@ Result<Template> parse_id(const std::string& where, const Json& value) {
   return read;
 }
 
-/// Whether an Integer of CloudEvents can have the value.
-bool is_small_integer(const Json& value) {
-  using Limits = std::numeric_limits<int32_t>;
-  if (value.is_number_unsigned()) return value.get<uint64_t>() <= uint64_t{Limits::max()};
-  return value.is_number_integer() && value.get<int64_t>() >= Limits::min();
-}
-
 Result<Template> parse_attribute(const std::string& where, const std::string& name,
                                  const Json& value) {
   if (is_core_attribute(name) || name == "data") {
@@ -96,7 +88,7 @@ Result<Template> parse_attribute(const std::string& where, const std::string& na
       return event.extensions[name].emplace<std::string>();
     });
   }
-  if (value.is_boolean() || is_small_integer(value)) return parse_mapped(where, value);
+  if (value.is_boolean() || attribute_integer(value)) return parse_mapped(where, value);
   return invalid_setting(where,
                          "write a text, which may have jq(…) in it, a whole number of 32 bits, "
                          "true or false");
@@ -148,22 +140,44 @@ Status parse_member(std::string_view where, const std::string& key, const Json& 
   return {};
 }
 
-void add_programs(const std::string& where, const Template& value,
-                  std::vector<MappingProgram>& all) {
-  for (const Program& program : value.programs()) all.push_back({where, program.text});
+/// All that the jq programs read, together.
+Projection projection_of(const EventMapping& mapping) {
+  Projection reads;
+  for (const MappedField& field : mapping.fields()) {
+    for (const Program& program : field.value->programs()) reads.add(projection_of(program));
+  }
+  return reads;
 }
 
 }  // namespace
 
+std::string MappedField::where() const {
+  return (is_attribute ? "attributes." : "") + std::string(name);
+}
+
+std::vector<MappedField> EventMapping::fields() const {
+  std::vector<MappedField> all{{.name = "type", .value = &type}};
+  const auto add = [&](std::string_view name, const std::optional<Template>& value) {
+    if (value) all.push_back({.name = name, .value = &*value});
+  };
+  add("source", source);
+  add("id", id);
+  add("time", time);
+  add("subject", subject);
+  for (const auto& [name, value] : attributes) {
+    all.push_back({.name = name, .is_attribute = true, .value = &value});
+  }
+  add("data", data);
+  return all;
+}
+
 std::vector<MappingProgram> EventMapping::programs() const {
   std::vector<MappingProgram> all;
-  add_programs("type", type, all);
-  if (source) add_programs("source", *source, all);
-  if (id) add_programs("id", *id, all);
-  if (time) add_programs("time", *time, all);
-  if (subject) add_programs("subject", *subject, all);
-  for (const auto& [name, one] : attributes) add_programs("attributes." + name, one, all);
-  if (data) add_programs("data", *data, all);
+  for (const MappedField& field : fields()) {
+    for (const Program& program : field.value->programs()) {
+      all.push_back({.where = field.where(), .text = program.text});
+    }
+  }
   return all;
 }
 
@@ -182,6 +196,7 @@ Result<EventMapping> parse_mapping(std::string_view where, const Json& value) {
     return invalid_setting(where, fmt::format("{} jq queries are given; at most {} are possible",
                                               count, kMostMappingPrograms));
   }
+  mapping.reads = projection_of(mapping);
   return mapping;
 }
 

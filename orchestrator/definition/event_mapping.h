@@ -1,6 +1,6 @@
 // EventMapping: how a message that is no CloudEvent becomes an event, as an operator sets it. Each
 // attribute of the event, and its data, is a constant or a `jq(…)` template. orchestrator/mapping/
-// evaluates it. Pure; immutable and cheap to copy, so any thread may use it.
+// evaluates it. Pure; immutable, so any thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/projection.h"
 #include "base/result.h"
 #include "expressions/template.h"
 
@@ -28,6 +29,16 @@ struct MappingProgram {
   bool operator==(const MappingProgram&) const = default;
 };
 
+/// One field of the event that a mapping sets; points into the mapping.
+struct MappedField {
+  std::string_view name;      ///< of an attribute of the event, or `data`
+  bool is_attribute = false;  ///< whether it is an extension attribute
+  const Template* value = nullptr;
+
+  /// Its place in the mapping, such as `attributes.orderid`.
+  std::string where() const;
+};
+
 struct EventMapping {
   Template type;
   // nullopt: what evaluates the mapping has a default, or the event lacks the attribute.
@@ -38,10 +49,13 @@ struct EventMapping {
   std::map<std::string, Template> attributes;  ///< extension attributes
   std::optional<Template> data;                ///< nullopt: the data of the message
   std::string text;                            ///< the settings from which it was read, as JSON
+  Projection reads;                            ///< what the jq programs read of their input
 
   /// Whether both were read from the same settings.
   bool operator==(const EventMapping& other) const { return text == other.text; }
 
+  /// What the mapping sets, in the order in which it is evaluated.
+  std::vector<MappedField> fields() const;
   /// All jq programs. Only a jq worker can check whether they are valid jq.
   std::vector<MappingProgram> programs() const;
 };

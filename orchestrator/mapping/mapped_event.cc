@@ -1,6 +1,5 @@
 #include "orchestrator/mapping/mapped_event.h"
 
-#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -13,10 +12,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::string_view kAttributes = "attributes.";
-
-tl::unexpected<Error> invalid_result(std::string_view where, std::string_view what) {
-  return fail("mapping.invalid", fmt::format("mapping.{}: {}", where, what));
+tl::unexpected<Error> invalid_result(const MappedField& field, std::string_view what) {
+  return fail("mapping.invalid", fmt::format("mapping.{}: {}", field.where(), what));
 }
 
 tl::unexpected<Error> failed_query(std::string_view where, std::string_view what) {
@@ -24,31 +21,24 @@ tl::unexpected<Error> failed_query(std::string_view where, std::string_view what
 }
 
 /// The text of a string, number or boolean.
-Result<std::string> mapped_text(std::string_view where, const LazyJson& value) {
+Result<std::string> mapped_text(const MappedField& field, const LazyJson& value) {
   if (value.is_string()) return value.string();
   if (value.is_object() || value.is_array()) {
     return invalid_result(
-        where, fmt::format("the result is an {}; expected a text or a number", value.type_name()));
+        field, fmt::format("the result is an {}; expected a text or a number", value.type_name()));
   }
   return value.text();
 }
 
 /// The value of an extension attribute: an Integer of CloudEvents has 32 bits, so a larger number
 /// becomes a text.
-Result<AttributeValue> mapped_attribute(std::string_view where, const LazyJson& value) {
+Result<AttributeValue> mapped_attribute(const MappedField& field, const LazyJson& value) {
   if (!value.is_large()) {
-    using Limits = std::numeric_limits<int32_t>;
     const Json& json = value.value();
     if (json.is_boolean()) return AttributeValue(json.get<bool>());
-    if (json.is_number_unsigned() && json.get<uint64_t>() <= uint64_t{Limits::max()}) {
-      return AttributeValue(json.get<int32_t>());
-    }
-    if (json.is_number_integer() && !json.is_number_unsigned() &&
-        json.get<int64_t>() >= Limits::min()) {
-      return AttributeValue(json.get<int32_t>());
-    }
+    if (const auto number = attribute_integer(json)) return AttributeValue(*number);
   }
-  return AttributeValue(TRY(mapped_text(where, value)));
+  return AttributeValue(TRY(mapped_text(field, value)));
 }
 
 /// The core attribute that a mapping names.
@@ -85,23 +75,16 @@ Result<Event> checked(Event event) {
 
 }  // namespace
 
-MappingRun::MappingRun(EventMapping mapping, const MappingInput& input, MappingDefaults defaults)
+MappingRun::MappingRun(std::shared_ptr<const EventMapping> mapping, MappingInput input,
+                       MappingDefaults defaults)
     : mapping_(std::move(mapping)),
       defaults_(std::move(defaults)),
-      data_(input.data),
-      content_type_(input.content_type) {
-  add("type", mapping_.type);
-  if (mapping_.source) add("source", *mapping_.source);
-  if (mapping_.id) add("id", *mapping_.id);
-  if (mapping_.time) add("time", *mapping_.time);
-  if (mapping_.subject) add("subject", *mapping_.subject);
-  for (const auto& [name, value] : mapping_.attributes) {
-    add(std::string(kAttributes) + name, value);
-  }
-  if (mapping_.data) add("data", *mapping_.data);
+      data_(std::move(input.data)),
+      content_type_(std::move(input.content_type)) {
   size_t left = kLargeJson;
-  for (const Part& part : parts_) {
-    for (const Program& program : part.value.programs()) {
+  for (const MappedField& field : mapping_->fields()) {
+    parts_.push_back({.field = field, .first = results_.size()});
+    for (const Program& program : field.value->programs()) {
       std::optional<QueryResult>& result = results_.emplace_back();
       if (program.fast != nullptr) result = program.fast->run_within(input.json, left, true);
       if (result) continue;
@@ -110,16 +93,10 @@ MappingRun::MappingRun(EventMapping mapping, const MappingInput& input, MappingD
   }
 }
 
-void MappingRun::add(std::string where, const Template& value) {
-  const size_t first =
-      parts_.empty() ? 0 : parts_.back().first + parts_.back().value.programs().size();
-  parts_.push_back({.where = std::move(where), .value = value, .first = first});
-}
-
 /// The place in the mapping that has the jq program with that index.
 std::string MappingRun::place_of(size_t program) const {
   for (const Part& part : parts_) {
-    if (program < part.first + part.value.programs().size()) return part.where;
+    if (program < part.first + part.field.value->programs().size()) return part.field.where();
   }
   return "";
 }
@@ -147,31 +124,32 @@ Status MappingRun::take(EvaluationResult results) {
 
 LazyJson MappingRun::value_of(const Part& part) const {
   std::vector<LazyJson> values;
-  for (size_t i = 0; i < part.value.programs().size(); ++i) {
+  for (size_t i = 0; i < part.field.value->programs().size(); ++i) {
     values.push_back(**results_[part.first + i]);
   }
-  return part.value.assemble(values);
+  return part.field.value->assemble(values);
 }
 
 /// Sets what the part maps; a result of null leaves the event as it is, except its data.
 Status MappingRun::set(const Part& part, Event& event) const {
+  const MappedField& field = part.field;
   const LazyJson value = value_of(part);
-  if (part.where == "data") {
+  if (field.is_attribute) {
+    if (value.is_null()) return {};
+    event.extensions.insert_or_assign(std::string(field.name), TRY(mapped_attribute(field, value)));
+    return {};
+  }
+  if (field.name == "data") {
     set_data(value, event);
     return {};
   }
   if (value.is_null()) {
-    if (part.where != "type") return {};
-    return invalid_result(part.where, "the result is null; expected a text");
+    if (field.name != "type") return {};
+    return invalid_result(field, "the result is null; expected a text");
   }
-  if (part.where.starts_with(kAttributes)) {
-    AttributeValue mapped = TRY(mapped_attribute(part.where, value));
-    event.extensions.insert_or_assign(part.where.substr(kAttributes.size()), std::move(mapped));
-    return {};
-  }
-  std::string text = TRY(mapped_text(part.where, value));
-  if (text.empty()) return invalid_result(part.where, "the result is empty; expected a text");
-  core_attribute(part.where, event) = std::move(text);
+  std::string text = TRY(mapped_text(field, value));
+  if (text.empty()) return invalid_result(field, "the result is empty; expected a text");
+  core_attribute(field.name, event) = std::move(text);
   return {};
 }
 

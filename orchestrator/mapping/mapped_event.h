@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,7 +33,9 @@ struct MappingDefaults {
 /// One evaluation of a mapping. For one thread.
 class MappingRun {
  public:
-  MappingRun(EventMapping mapping, const MappingInput& input, MappingDefaults defaults);
+  /// Precondition: `mapping` is not null. `input` has what the mapping reads.
+  MappingRun(std::shared_ptr<const EventMapping> mapping, MappingInput input,
+             MappingDefaults defaults);
 
   /// What a jq worker must evaluate; empty: nothing.
   const std::vector<Query>& queries() const { return queries_; }
@@ -44,19 +47,17 @@ class MappingRun {
 
  private:
   struct Part {
-    std::string where;  ///< the place in the mapping, such as `attributes.orderid`
-    Template value;
+    MappedField field;
     size_t first = 0;  ///< the index of the result of its first jq program
   };
 
-  void add(std::string where, const Template& value);
   std::string place_of(size_t program) const;
   std::string described(const Error& error) const;
   Status take(EvaluationResult results);
   LazyJson value_of(const Part& part) const;
   Status set(const Part& part, Event& event) const;
 
-  EventMapping mapping_;
+  std::shared_ptr<const EventMapping> mapping_;
   MappingDefaults defaults_;
   std::optional<std::string> data_;
   std::optional<std::string> content_type_;

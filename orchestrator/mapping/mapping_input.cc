@@ -38,11 +38,14 @@ Json tokens_of(std::string_view subject) {
   }
 }
 
-/// JSON nests one level deeper in the input than in the message.
-std::optional<LazyJson> json_of(std::string_view bytes) {
+const Projection kNothing;
+
+/// JSON nests one level deeper in the input than in the message. A large value is there with all
+/// that is in it.
+std::optional<LazyJson> json_of(std::string_view bytes, const Projection& wanted) {
   if (bytes.size() <= kLargeJson) {
-    Result<Json> tree = parse_json(bytes);
-    if (!tree || nests_deeper(*tree, kMaxJsonDepth - 1)) return std::nullopt;
+    Result<Json> tree = parse_json(bytes, wanted, kMaxJsonDepth - 1);
+    if (!tree) return std::nullopt;
     return LazyJson(*std::move(tree));
   }
   if (!is_json(bytes)) return std::nullopt;
@@ -51,10 +54,10 @@ std::optional<LazyJson> json_of(std::string_view bytes) {
   return value;
 }
 
-/// Sets the data of the event, and returns what the jq programs see of it.
-LazyJson take_data(std::string_view bytes, MappingInput& input) {
+/// Sets the data of the event, and returns what the jq programs see of it, or more.
+LazyJson take_data(std::string_view bytes, const Projection& wanted, MappingInput& input) {
   if (bytes.empty()) return {};
-  if (auto value = json_of(bytes)) {
+  if (auto value = json_of(bytes, wanted)) {
     if (value->is_null()) return {};
     input.data = std::string(bytes);
     input.content_type = "application/json";
@@ -74,17 +77,21 @@ LazyJson take_data(std::string_view bytes, MappingInput& input) {
 }  // namespace
 
 MappingInput message_input(const NatsMessage& message, std::string_view stream, uint64_t sequence,
-                           TimePoint time) {
+                           TimePoint time, const Projection& reads) {
   MappingInput input;
-  LazyJson data = take_data(message.data, input);
   std::map<std::string, LazyJson> members;  // of an initializer list the data would be copied
-  members.emplace("subject", Json(as_utf8(message.subject)));
-  members.emplace("tokens", tokens_of(message.subject));
-  members.emplace("headers", headers_json(message.headers));
-  members.emplace("data", std::move(data));
-  members.emplace("stream", Json(as_utf8(stream)));
-  members.emplace("sequence", Json(sequence));
-  members.emplace("time", Json(format_rfc3339(time)));
+  const auto add = [&](const char* name, const auto& make) {
+    if (reads.member(name) != nullptr) members.emplace(name, make());
+  };
+  const Projection* const of_data = reads.member("data");
+  LazyJson data = take_data(message.data, of_data == nullptr ? kNothing : *of_data, input);
+  add("subject", [&] { return Json(as_utf8(message.subject)); });
+  add("tokens", [&] { return tokens_of(message.subject); });
+  add("headers", [&] { return headers_json(message.headers); });
+  add("data", [&] { return std::move(data); });
+  add("stream", [&] { return Json(as_utf8(stream)); });
+  add("sequence", [&] { return Json(sequence); });
+  add("time", [&] { return Json(format_rfc3339(time)); });
   input.json = LazyJson::of_members(std::move(members));
   return input;
 }
@@ -101,7 +108,7 @@ Result<MappingInput> request_input(const Headers& headers,
     input.data = data.text();
     input.content_type = "application/json";
   } else {
-    data = take_data(body, input);
+    data = take_data(body, kWholeValue, input);
   }
   input.json = LazyJson::of_members({{"headers", headers_json(headers)},
                                      {"query", std::move(parameters)},

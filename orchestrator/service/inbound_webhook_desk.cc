@@ -33,9 +33,9 @@ constexpr uint64_t kMappingLanes = uint64_t{1} << 62;
 Result<MappingRun> mapping_run(const InboundWebhook& webhook, const InboundRequest& request,
                                TimePoint now) {
   const SignatureSetting& verify = webhook.verify;
-  const MappingInput input = TRY(request_input(without_credentials(verify, request.headers),
-                                               request.query, request.body, request.name, now));
-  return MappingRun(webhook.mapping, input,
+  MappingInput input = TRY(request_input(without_credentials(verify, request.headers),
+                                         request.query, request.body, request.name, now));
+  return MappingRun(std::make_shared<const EventMapping>(webhook.mapping), std::move(input),
                     {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
                      .id = delivery_id(verify, request.headers, request.body),
                      .time = format_rfc3339(now)});

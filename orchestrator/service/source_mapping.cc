@@ -1,6 +1,6 @@
 #include "orchestrator/service/source_mapping.h"
 
-#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +28,10 @@ std::optional<Result<Event>> event_without_mapping(const SourceMapping& how,
 
 }  // namespace
 
+std::shared_ptr<const EventMapping> shared_mapping(const SourceSettings& settings) {
+  return settings.mapping ? std::make_shared<const EventMapping>(*settings.mapping) : nullptr;
+}
+
 std::string source_attribute(std::string_view ns, std::string_view name) {
   return fmt::format("/v1/ns/{}/sources/{}", ns, name);
 }
@@ -44,8 +48,9 @@ std::future<Result<Event>> make_event(const SourceMapping& how, const OriginMess
     made->set_value(*std::move(known));
     return event;
   }
-  MappingRun run(*how.mapping,
-                 message_input(message.message, how.stream, message.sequence, message.stamped),
+  MappingRun run(how.mapping,
+                 message_input(message.message, how.stream, message.sequence, message.stamped,
+                               how.mapping->reads),
                  {.source = how.source,
                   .id = message_id_of(how.stream, message.sequence, message.stamped),
                   .time = format_rfc3339(message.stamped)});

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <future>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/definition/event_mapping.h"
+#include "orchestrator/definition/source_settings.h"
 #include "orchestrator/ports/evaluator.h"
 #include "orchestrator/ports/origin_streams.h"
 
@@ -22,12 +23,15 @@ inline constexpr std::string_view kNoJqWorker = "jq.unavailable";
 
 /// How the messages of one source become events.
 struct SourceMapping {
-  std::optional<EventMapping> mapping;  ///< nullopt: only CloudEvents are read
-  std::string stream;                   ///< the name of the origin stream
-  std::string source;                   ///< the attribute `source`, unless the mapping sets it
-  uint64_t lane = 0;                    ///< a slow mapping delays only those of the same lane
-  uint64_t space = 0;                   ///< the namespace, which takes turns with others
+  std::shared_ptr<const EventMapping> mapping;  ///< null: only CloudEvents are read
+  std::string stream;                           ///< the name of the origin stream
+  std::string source;  ///< the attribute `source`, unless the mapping sets it
+  uint64_t lane = 0;   ///< a slow mapping delays only those of the same lane
+  uint64_t space = 0;  ///< the namespace, which takes turns with others
 };
+
+/// The mapping of the source; null: it has none.
+std::shared_ptr<const EventMapping> shared_mapping(const SourceSettings& settings);
 
 /// The attribute `source` of events of a source whose mapping does not set it.
 std::string source_attribute(std::string_view ns, std::string_view name);

@@ -191,7 +191,7 @@ Status SourceRun::take_settings(const Rows& rows) {
   settings_text_ = rows.source.settings;
   has_other_consumer_ = consumer_of(ns_, place_, rows.source) != consumer_;
   stream_ = origin_name(parts_.origins, ns_, place_.name, settings_);
-  mapping_ = {.mapping = settings_.mapping,
+  mapping_ = {.mapping = shared_mapping(settings_),
               .stream = stream_,
               .source = source_attribute(ns_, place_.name),
               .lane = lane_of_source(rows.source.origin.source),

@@ -416,7 +416,7 @@ Json Sources::warnings_about(std::string_view ns, const SourceSettings& settings
 std::vector<std::future<Result<Event>>> Sources::events_of(
     std::string_view ns, const std::string& name, const SourceSettings& settings,
     const std::deque<OriginMessage>& messages) const {
-  const SourceMapping how{.mapping = settings.mapping,
+  const SourceMapping how{.mapping = shared_mapping(settings),
                           .stream = origin_name(parts_.origins, ns, name, settings),
                           .source = source_attribute(ns, name),
                           .lane = kTriedMappings,

@@ -84,15 +84,37 @@ void check_mapped(const Result<Event>& event) {
 /// The results of a jq worker, each of which the mapping may or may not be able to use.
 void check_runs(const EventMapping& mapping, const MappingInput& input,
                 const MappingDefaults& defaults) {
-  const size_t queries = MappingRun(mapping, input, defaults).queries().size();
-  if (queries == 0) return check_mapped(MappingRun(mapping, input, defaults).finish({}));
-  const Result<Event> early = MappingRun(mapping, input, defaults).finish({});
+  const auto shared = std::make_shared<const EventMapping>(mapping);
+  const auto run = [&] { return MappingRun(shared, input, defaults); };
+  const size_t queries = run().queries().size();
+  if (queries == 0) return check_mapped(run().finish({}));
+  const Result<Event> early = run().finish({});
   CHECK(!early && early.error().code == "mapping.failed", "an event is made without its results");
   const std::array<QueryResult, 6> results = {
       LazyJson(),         LazyJson(Json("x")),     LazyJson(Json(1.5)),
       LazyJson(Json(-7)), LazyJson(Json::array()), fail(std::string(kJqBadCommand), "it failed")};
   for (const QueryResult& result : results) {
-    check_mapped(MappingRun(mapping, input, defaults).finish(EvaluationResult(queries, result)));
+    check_mapped(run().finish(EvaluationResult(queries, result)));
+  }
+}
+
+/// What the mapping does not read of a message does not change what it makes of the message.
+void check_projection(const EventMapping& mapping, const MappingInput& whole,
+                      const NatsMessage& message, const MappingDefaults& defaults) {
+  const MappingInput read = message_input(message, "ORDERS", 17, kMessageTime, mapping.reads);
+  CHECK(read.data == whole.data && read.content_type == whole.content_type,
+        "the data of the event depends on what the mapping reads");
+  const auto shared = std::make_shared<const EventMapping>(mapping);
+  MappingRun of_whole(shared, whole, defaults);
+  MappingRun of_read(shared, read, defaults);
+  if (!of_whole.queries().empty() || !of_read.queries().empty()) return;
+  const Result<Event> expected = std::move(of_whole).finish({});
+  const Result<Event> event = std::move(of_read).finish({});
+  CHECK(event.has_value() == expected.has_value(), "one of both is refused");
+  if (event) {
+    CHECK(*event == *expected, "the events differ");
+  } else {
+    CHECK(event.error() == expected.error(), "the errors differ: {}", event.error().message);
   }
 }
 
@@ -136,7 +158,7 @@ FUZZ_TARGET(event_mappings) {
   const NatsMessage message{.subject = std::string(subject),
                             .headers = std::move(headed.headers),
                             .data = std::string(headed.body)};
-  const MappingInput of_message = message_input(message, "ORDERS", 17, kMessageTime);
+  const MappingInput of_message = message_input(message, "ORDERS", 17, kMessageTime, kWholeValue);
   const Result<MappingInput> of_request = request_input(
       message.headers, {{message.subject, message.data}}, message.data, "git", kMessageTime);
   check_form(message.data);
@@ -149,8 +171,9 @@ FUZZ_TARGET(event_mappings) {
   check_tokens(of_message, subject);
   if (!mapping) return;
   const std::string time = format_rfc3339(kMessageTime);
-  check_runs(*mapping, of_message,
-             {.source = "/v1/ns/a/sources/b", .id = "ORDERS-17", .time = time});
+  const MappingDefaults of_source{.source = "/v1/ns/a/sources/b", .id = "ORDERS-17", .time = time};
+  check_runs(*mapping, of_message, of_source);
+  check_projection(*mapping, of_message, message, of_source);
   if (!of_request) return;
   check_runs(*mapping, *of_request, {.source = "/v1/ns/a/hooks/git", .id = "msg_1", .time = time});
 }

@@ -103,6 +103,47 @@ TEST(ProgramFacts, ListTheKeysThatAreReadFromTheInput) {
   EXPECT_THAT(paths("map(.a.b)"), IsEmpty()) << "the fast lane does not support map";
 }
 
+/// A projection as text: `*` is a whole value, `{a b}` are members.
+std::string described(const Projection& projection) {
+  if (projection.is_whole) return "*";
+  std::vector<std::string> members;
+  for (const auto& [name, part] : projection.members) members.push_back(name + described(part));
+  return fmt::format("{{{}}}", fmt::join(members, " "));
+}
+
+TEST(ProgramFacts, HaveAProjectionOfWhatIsRead) {
+  struct Row {
+    const char* program;
+    const char* projection;
+  };
+  for (const auto& [program, projection] : std::vector<Row>{
+           {"1", "{}"},
+           {".", "*"},
+           {"length", "*"},
+           {"not", "*"},
+           {". + {a: 1}", "*"},
+           {".[0]", "*"},
+           {".a", "{a*}"},
+           {".a.b.c", "{a{b{c*}}}"},
+           {".a.b?.c", "*"},
+           {".a[0].b", "{a*}"},
+           {".a[0] | .b", "{a*}"},
+           {".a.b + .a.c", "{a{b* c*}}"},
+           {".a.b + .a", "{a*}"},
+           {".a | .b", "{a*}"},
+           {"(.a | .b).c", "{a{b{c*}}}"},
+           {".a | length", "{a*}"},
+           {"{x: .a.b} | .x", "{a{b*}}"},
+           {"{x: .a.b} | length", "{a{b*}}"},
+           {"\"\\(.a.b) of \\(.c)\"", "{a{b*} c*}"},
+           {".a.b // .c == null", "{a{b*} c*}"},
+           {"-.a.b < 1 and (.c | not)", "{a{b*} c*}"},
+           {"map(.a)", "*"},
+       }) {
+    EXPECT_EQ(described(projection_of(*make_program(program))), projection) << program;
+  }
+}
+
 TEST(ProgramFacts, KnowsThePathsThatYieldNullIfAMemberIsMissing) {
   for (const char* const program : {".a", ".a.b", ".[\"a b\"].c", ".a[0]", ".a | .b", "(.a).b"}) {
     EXPECT_TRUE(is_path_to_member(program)) << program;

@@ -14,19 +14,22 @@ using testing::HasSubstr;
 
 const TimePoint kNow = *parse_rfc3339("2026-01-02T03:04:05Z");
 
-MappingInput order_input() {
+MappingInput order_input(const Projection& reads) {
   return message_input({.subject = "shop.orders.eu",
                         .headers = {{"Kind", "new"}},
                         .data = R"({"id": "o-1", "n": 7, "big": 5000000000, "half": 1.5,
                                     "at": "2026-01-01T00:00:00Z", "yes": true, "list": []})"},
-                       "ORDERS", 17, kNow);
+                       "ORDERS", 17, kNow, reads);
 }
 
-MappingRun run_of(const char* settings, const MappingInput& input = order_input()) {
+/// The evaluation of the mapping; without an input for that of an order, with what is read of it.
+MappingRun run_of(const char* settings, std::optional<MappingInput> input = std::nullopt) {
   auto mapping = parse_mapping("mapping", *parse_json(settings));
   EXPECT_TRUE(mapping) << mapping.error().message;
-  return {
-      *std::move(mapping), input, {.source = "/d", .id = "d-1", .time = "2026-01-02T03:04:05Z"}};
+  if (!input) input = order_input(mapping->reads);
+  return {std::make_shared<const EventMapping>(*std::move(mapping)),
+          *std::move(input),
+          {.source = "/d", .id = "d-1", .time = "2026-01-02T03:04:05Z"}};
 }
 
 Result<Event> mapped(const char* settings) {
@@ -107,8 +110,8 @@ TEST(MappedEvent, HasTheDataOfTheMapping) {
 }
 
 TEST(MappedEvent, CarriesBytesAsBase64) {
-  MappingRun run =
-      run_of(R"({"type": "a"})", message_input({.subject = "a", .data = "\xff"}, "S", 1, kNow));
+  MappingRun run = run_of(R"({"type": "a"})", message_input({.subject = "a", .data = "\xff"}, "S",
+                                                            1, kNow, kWholeValue));
   const auto event = std::move(run).finish({});
   ASSERT_TRUE(event) << event.error().message;
   EXPECT_EQ(event_to_json(*event)["data_base64"], "/w==");
@@ -149,8 +152,9 @@ TEST(MappedEvent, NamesThePlaceOfAResultThatIsNoValueOfItsAttribute) {
 }
 
 TEST(MappedEvent, SaysThatTheDataOfAMessageIsText) {
-  MappingRun run = run_of(R"j({"type": "a", "id": "jq(.data.id)"})j",
-                          message_input({.subject = "a", .data = "no JSON"}, "S", 1, kNow));
+  MappingRun run =
+      run_of(R"j({"type": "a", "id": "jq(.data.id)"})j",
+             message_input({.subject = "a", .data = "no JSON"}, "S", 1, kNow, kWholeValue));
   const auto event = std::move(run).finish({});
   ASSERT_FALSE(event);
   EXPECT_EQ(event.error().code, "mapping.failed");
@@ -160,7 +164,7 @@ TEST(MappedEvent, SaysThatTheDataOfAMessageIsText) {
 TEST(MappedEvent, HasTheLimitOfEvents) {
   const std::string half(size_t{600} << 10, 'a');
   MappingRun run = run_of(R"j({"type": "a", "data": ["jq(.)", "jq(.)"]})j",
-                          message_input({.subject = "a", .data = half}, "S", 1, kNow));
+                          message_input({.subject = "a", .data = half}, "S", 1, kNow, kWholeValue));
   EvaluationResult results;
   while (results.size() < run.queries().size()) results.emplace_back(LazyJson(Json(half)));
   const auto event = std::move(run).finish(std::move(results));
@@ -185,7 +189,7 @@ TEST(MappedEvent, PassesQueriesBeyondTheFastLaneToAJqWorker) {
   ASSERT_EQ(asked.queries.size(), 2U);
   EXPECT_EQ(asked.queries[0].program, ".data.id | ascii_upcase");
   EXPECT_EQ(asked.queries[1].program, ".data | keys | first");
-  EXPECT_EQ(*asked.queries[0].input, order_input().json.text());
+  EXPECT_EQ(*asked.queries[0].input, order_input(kWholeValue).json.text());
   EXPECT_EQ(asked.lane, 3U);
   EXPECT_EQ(asked.space, 4U);
   ASSERT_TRUE(made && *made);

@@ -11,7 +11,7 @@ const TimePoint kTime = *parse_rfc3339("2026-01-02T03:04:05Z");
 TEST(MappingInput, HasThePartsOfAMessage) {
   const MappingInput input = message_input(
       {.subject = "shop.orders.eu", .headers = {{"X-Kind", "a"}, {"x-kind", "b"}}, .data = "{}"},
-      "ORDERS", 17, kTime);
+      "ORDERS", 17, kTime, kWholeValue);
   EXPECT_EQ(input.json.value(), *parse_json(R"({
       "subject": "shop.orders.eu", "tokens": ["shop", "orders", "eu"],
       "headers": {"x-kind": "a, b"}, "data": {}, "stream": "ORDERS", "sequence": 17,
@@ -50,7 +50,7 @@ TEST(MappingInput, HasTheTextOfAMessageWithTheContentTypeOfAForm) {
       message_input({.subject = "a",
                      .headers = {{"Content-Type", "application/x-www-form-urlencoded"}},
                      .data = "a=b"},
-                    "S", 1, kTime);
+                    "S", 1, kTime, kWholeValue);
   EXPECT_EQ(input.json.value()["data"], "a=b") << "forms are sent over HTTP";
 }
 
@@ -81,7 +81,8 @@ TEST(MappingInput, KeepsJsonAndTextAndEncodesOtherBytes) {
       {"", nullptr, std::nullopt, std::nullopt},
   };
   for (const DataRow& row : rows) {
-    const MappingInput input = message_input({.subject = "a", .data = row.bytes}, "S", 1, kTime);
+    const MappingInput input =
+        message_input({.subject = "a", .data = row.bytes}, "S", 1, kTime, kWholeValue);
     EXPECT_EQ(input.json.value()["data"], row.seen) << row.bytes;
     EXPECT_EQ(input.data, row.data) << row.bytes;
     EXPECT_EQ(input.content_type, row.content_type) << row.bytes;
@@ -95,8 +96,28 @@ TEST(MappingInput, IsJsonWhateverBytesHeadersAndParametersHave) {
   EXPECT_TRUE(is_json(request.json.text()));
   EXPECT_EQ(request.json.value()["headers"]["x"], "\xef\xbf\xbd");
   const MappingInput message =
-      message_input({.subject = "a.\xff", .headers = {}, .data = ""}, "S", 1, kTime);
+      message_input({.subject = "a.\xff", .headers = {}, .data = ""}, "S", 1, kTime, kWholeValue);
   EXPECT_TRUE(is_json(message.json.text()));
+}
+
+TEST(MessageInput, HasOnlyWhatIsRead) {
+  Projection reads;
+  for (const std::vector<std::string>& path :
+       {std::vector<std::string>{"sequence"}, {"data", "customer", "id"}}) {
+    reads.add(path);
+  }
+  const std::string order =
+      R"({"customer": {"id": "c-1", "name": "x"}, "lines": [1, 2], "note": "y"})";
+  const MappingInput input = message_input({.subject = "a", .data = order}, "S", 1, kTime, reads);
+  EXPECT_EQ(input.json.value(),
+            *parse_json(R"({"sequence": 1, "data": {"customer": {"id": "c-1"}}})"));
+  EXPECT_EQ(input.data, order) << "the event has all of it";
+
+  const MappingInput text = message_input({.subject = "a", .data = "x"}, "S", 1, kTime, reads);
+  EXPECT_EQ(text.json.value(), *parse_json(R"({"sequence": 1, "data": "x"})"));
+  const MappingInput none = message_input({.subject = "a", .data = order}, "S", 1, kTime, {});
+  EXPECT_EQ(none.json.value(), Json::object());
+  EXPECT_EQ(none.content_type, "application/json");
 }
 
 }  // namespace
