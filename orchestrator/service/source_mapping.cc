@@ -40,25 +40,22 @@ std::string message_id_of(std::string_view stream, uint64_t sequence, TimePoint 
   return fmt::format("{}-{}-{}", stream, sequence, to_millis(stamped));
 }
 
-std::future<Result<Event>> make_event(const SourceMapping& how, const OriginMessage& message,
-                                      TimePoint now, const Evaluator& evaluate) {
-  const auto made = std::make_shared<std::promise<Result<Event>>>();
-  std::future<Result<Event>> event = made->get_future();
-  if (auto known = event_without_mapping(how, message.message)) {
-    made->set_value(*std::move(known));
-    return event;
-  }
+MadeEvent make_event(const SourceMapping& how, const OriginMessage& message, TimePoint now,
+                     const Evaluator& evaluate) {
+  if (auto known = event_without_mapping(how, message.message)) return *std::move(known);
   MappingRun run(how.mapping,
                  message_input(message.message, how.stream, message.sequence, message.stamped,
                                how.mapping->reads),
                  {.source = how.source,
                   .id = message_id_of(how.stream, message.sequence, message.stamped),
                   .time = format_rfc3339(message.stamped)});
-  if (!run.queries().empty() && !evaluate) {
-    made->set_value(
+  if (run.queries().empty()) return std::move(run).finish({});
+  if (!evaluate) {
+    return Result<Event>(
         fail(std::string(kNoJqWorker), "the mapping needs a jq worker, and this process has none"));
-    return event;
   }
+  const auto made = std::make_shared<std::promise<Result<Event>>>();
+  std::future<Result<Event>> event = made->get_future();
   map_event(std::move(run), {.now = now, .lane = how.lane, .space = how.space}, evaluate,
             [made](Result<Event> result) { made->set_value(std::move(result)); });
   return event;

@@ -2,11 +2,14 @@
 // source makes an event of any other message. Any thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/event.h"
 #include "base/result.h"
@@ -42,12 +45,34 @@ std::string source_attribute(std::string_view ns, std::string_view name);
 /// more, so the sequence alone would make duplicates of these.
 std::string message_id_of(std::string_view stream, uint64_t sequence, TimePoint stamped);
 
+/// The event that a message becomes, or why it becomes none: known at once, or from a jq worker
+/// later. Most are known at once, without what a future costs.
+class MadeEvent {
+ public:
+  MadeEvent(Result<Event> known)  // NOLINT(google-explicit-constructor)
+      : known_(std::move(known)) {}
+  MadeEvent(std::future<Result<Event>> later)  // NOLINT(google-explicit-constructor)
+      : later_(std::move(later)) {}
+
+  /// Waits until the event is known, at most until that time. Returns whether it is known.
+  bool wait_until(std::chrono::steady_clock::time_point until) const {
+    return known_ || later_.wait_until(until) == std::future_status::ready;
+  }
+  bool is_known() const { return known_ || wait_until({}); }
+  /// Precondition: it was not taken before. Waits until it is known.
+  Result<Event> take() { return known_ ? *std::move(known_) : later_.get(); }
+
+ private:
+  std::optional<Result<Event>> known_;
+  std::future<Result<Event>> later_;  ///< unless known_
+};
+
 /// Makes the event of a message. A jq worker evaluates what the fast lane cannot; then the result
 /// comes later, on a thread of the evaluator, and it does not come if the evaluator ends before.
 /// `evaluate`: null: there are no jq workers. `now`: the result of jq's `now`. Errors: `event.*`
 /// (it is a CloudEvent that is not valid), `source.no_mapping`, those of MappingRun::finish(), and
 /// kNoJqWorker.
-std::future<Result<Event>> make_event(const SourceMapping& how, const OriginMessage& message,
-                                      TimePoint now, const Evaluator& evaluate);
+MadeEvent make_event(const SourceMapping& how, const OriginMessage& message, TimePoint now,
+                     const Evaluator& evaluate);
 
 }  // namespace millrace

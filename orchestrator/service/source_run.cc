@@ -1,6 +1,7 @@
 #include "orchestrator/service/source_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <utility>
 
@@ -156,7 +157,7 @@ Result<Duration> SourceRun::advance() {
   // The pause may have been answered meanwhile: then none of these messages is published.
   rows = TRY(rows_to_read());
   if (!rows) return kAfterSourceError;
-  if (!prepared_.empty() && !prepared_.front().event.valid()) return kWhileMapping;
+  if (!prepared_.empty() && !prepared_.front().event) return kWhileMapping;
   return TRY(publish(*rows, ready())) ? Duration(0) : kAfterSourceError;
 }
 
@@ -315,11 +316,7 @@ SourceRun::Prepared SourceRun::prepared(OriginMessage message) {
   note_gap(message.sequence);
   const uint64_t previous = std::exchange(position_, message.sequence);
   pending_ = message.pending;
-  return {.previous = previous, .message = std::move(message), .event = {}};
-}
-
-bool SourceRun::Prepared::is_ready() const {
-  return event.valid() && event.wait_for(Duration(0)) == std::future_status::ready;
+  return {.previous = previous, .message = std::move(message)};
 }
 
 /// The evaluator; what waits for it counts in mapped_bytes_.
@@ -341,7 +338,7 @@ Evaluator SourceRun::counted() const {
 void SourceRun::map_prepared() {
   const Evaluator evaluate = counted();
   for (Prepared& one : prepared_) {
-    if (one.event.valid()) continue;
+    if (one.event) continue;
     if (*mapped_bytes_ >= kMostMappedBytes) return;
     one.event = make_event(mapping_, one.message, parts_.clock.now(), evaluate);
   }
@@ -351,7 +348,7 @@ void SourceRun::map_prepared() {
 /// long as for messages.
 size_t SourceRun::ready() const {
   if (prepared_.empty()) return 0;
-  prepared_.front().event.wait_for(parts_.patience);
+  prepared_.front().event->wait_until(std::chrono::steady_clock::now() + parts_.patience);
   const auto first = std::find_if_not(prepared_.begin(), prepared_.end(),
                                       [](const Prepared& one) { return one.is_ready(); });
   return static_cast<size_t>(first - prepared_.begin());
@@ -392,7 +389,7 @@ Result<bool> SourceRun::publish(const Rows& rows, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     Prepared one = std::move(prepared_.front());
     prepared_.pop_front();
-    const Result<Event> event = one.event.get();
+    const Result<Event> event = one.event->take();
     if (event) {
       messages.push_back(event_of(one, *event));
       sent.sizes.push_back(messages.back().data.size());

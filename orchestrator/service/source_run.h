@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -134,10 +133,10 @@ class SourceRun {
   struct Prepared {
     uint64_t previous = 0;
     OriginMessage message;
-    /// Its event, or why it becomes a dead letter; not valid: that is not asked yet.
-    std::future<Result<Event>> event;
+    /// Its event, or why it becomes a dead letter; nullopt: that is not asked yet.
+    std::optional<MadeEvent> event = std::nullopt;
 
-    bool is_ready() const;
+    bool is_ready() const { return event && event->is_known(); }
   };
   /// Messages whose events are published and not yet acknowledged.
   struct Sent {

@@ -413,15 +413,15 @@ Json Sources::warnings_about(std::string_view ns, const SourceSettings& settings
 }
 
 /// The events that the messages would become, in their order.
-std::vector<std::future<Result<Event>>> Sources::events_of(
-    std::string_view ns, const std::string& name, const SourceSettings& settings,
-    const std::deque<OriginMessage>& messages) const {
+std::vector<MadeEvent> Sources::events_of(std::string_view ns, const std::string& name,
+                                          const SourceSettings& settings,
+                                          const std::deque<OriginMessage>& messages) const {
   const SourceMapping how{.mapping = shared_mapping(settings),
                           .stream = origin_name(parts_.origins, ns, name, settings),
                           .source = source_attribute(ns, name),
                           .lane = kTriedMappings,
                           .space = kTriedMappings};
-  std::vector<std::future<Result<Event>>> events;
+  std::vector<MadeEvent> events;
   for (const OriginMessage& message : messages) {
     events.push_back(make_event(how, message, parts_.clock.now(), parts_.evaluate));
   }
@@ -442,12 +442,12 @@ Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
                                    const std::optional<Json>& settings) {
   const SourceSettings wanted = TRY(settings_of(ns, name, settings));
   const std::deque<OriginMessage> newest = TRY(newest_messages(ns, name, wanted));
-  std::vector<std::future<Result<Event>>> events = events_of(ns, name, wanted, newest);
+  std::vector<MadeEvent> events = events_of(ns, name, wanted, newest);
   const auto until = std::chrono::steady_clock::now() + kTryTime;
   Json items = Json::array();
   for (size_t i = newest.size(); i-- > 0;) {
-    const bool is_made = events[i].wait_until(until) == std::future_status::ready;
-    items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].get() : tried_too_long())));
+    const bool is_made = events[i].wait_until(until);
+    items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].take() : tried_too_long())));
   }
   return Json{{"stream", origin_name(parts_.origins, ns, name, wanted)},
               {"items", std::move(items)}};

@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +24,7 @@
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/service/source_consumers.h"
 #include "orchestrator/service/source_desk.h"
+#include "orchestrator/service/source_mapping.h"
 #include "orchestrator/service/source_run.h"
 #include "orchestrator/service/tried_event.h"
 #include "orchestrator/store/rows/source_rows.h"
@@ -89,9 +89,9 @@ class Sources final : public SourceDesk {
   void remove_left_streams();
   Status check_programs(const SourceSettings& settings) const;
   Json warnings_about(std::string_view ns, const SourceSettings& settings) const;
-  std::vector<std::future<Result<Event>>> events_of(
-      std::string_view ns, const std::string& name, const SourceSettings& settings,
-      const std::deque<OriginMessage>& messages) const;
+  std::vector<MadeEvent> events_of(std::string_view ns, const std::string& name,
+                                   const SourceSettings& settings,
+                                   const std::deque<OriginMessage>& messages) const;
   Result<Json> tried(std::string_view ns, const OriginMessage& message, Result<Event> event) const;
 
   SourceTotals totals_;

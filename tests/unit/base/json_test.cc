@@ -4,10 +4,15 @@
 #include "base/json.h"
 
 #include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/big_integer.h"
+#include "base/projection.h"
 
 namespace millrace {
 namespace {
@@ -257,6 +262,38 @@ TEST(Json, RefusesNestingDeeperThan128Levels) {
   EXPECT_EQ(parse_json(nested(129)).error().code, "json.depth");
   EXPECT_TRUE(parse_json("\"" + std::string(500, '[') + "\""))
       << "brackets in a string are not nesting";
+}
+
+TEST(ParseJson, MakesNoTreeOfMembersThatAreNotWanted) {
+  Projection wanted;
+  for (const std::vector<std::string>& path :
+       {std::vector<std::string>{"a", "b"}, {"list"}, {"a", "c"}}) {
+    wanted.add(path);
+  }
+  const auto read = [&](std::string_view text) { return parse_json(text, wanted).value(); };
+  EXPECT_EQ(read(R"({"a": {"b": 1, "c": {"d": 2}, "e": 3}, "list": [{"x": 4}], "f": [5]})"),
+            Json::parse(R"({"a": {"b": 1, "c": {"d": 2}}, "list": [{"x": 4}]})"));
+  EXPECT_EQ(read(R"({"a": {"b": 1}, "a": {"b": 2, "x": 3}})"), Json::parse(R"({"a": {"b": 2}})"))
+      << "the later one of two members counts";
+  EXPECT_EQ(read(R"({"a": [{"b": 1}]})"), Json::parse(R"({"a": [{"b": 1}]})"));
+  EXPECT_EQ(read("[1]"), Json::parse("[1]"));
+  EXPECT_EQ(read("7"), Json(7));
+
+  wanted.add(Projection{.is_whole = false, .members = {{"f", kWholeValue}}});
+  EXPECT_EQ(read(R"({"f": {"g": 1}, "h": 2})"), Json::parse(R"({"f": {"g": 1}})"));
+  wanted.add(std::span<const std::string>());
+  EXPECT_EQ(read(R"({"h": 2})"), Json::parse(R"({"h": 2})"));
+}
+
+TEST(ParseJson, ChecksMembersThatAreNotWanted) {
+  const Projection none;
+  for (const char* const text :
+       {R"({"a": tru})", R"({"a": "\xff"})", R"({"a": 1)", R"({"a": 1e400})", "\xef\xbb\xbf{}"}) {
+    EXPECT_FALSE(parse_json(text, none)) << text;
+  }
+  EXPECT_EQ(parse_json(R"({"a": "\u00e4"})", none)->is_object(), true);
+  EXPECT_TRUE(parse_json(R"({"a": [1]})", none, 2));
+  EXPECT_EQ(parse_json(R"({"a": [1]})", none, 1).error().code, "json.depth");
 }
 
 }  // namespace
