@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <random>
+#include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "broker/nkey.h"
 #include "cloudevents/subject.h"
 #include "os/read_file.h"
+#include "os/thread.h"
 
 namespace millrace {
 namespace {
@@ -30,6 +34,19 @@ int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*clo
   const int64_t wait =
       std::min(kLongestWaitMillis, kShortestWaitMillis << std::clamp(attempts - 1, 0, 5));
   return std::uniform_int_distribution<int64_t>(wait / 2, wait)(random);
+}
+
+/// Starts the threads that nats.c has for all connections. One of them frees messages: each free
+/// wakes it if it sleeps. It must not interrupt the thread that wakes it, which often frees some
+/// more messages (SpentMessages).
+void start_library() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::thread([] {
+      run_behind_others(0);
+      std::ignore = nats_Open(-1);  // natsOptions_Create() calls it, too, and has its error
+    }).join();
+  });
 }
 
 /// Reads a key file that the connection settings name.
@@ -70,6 +87,7 @@ Status NatsOptionSetter::check(const ConnectionSettings& settings) const {
 }
 
 Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings) {
+  start_library();
   natsOptions* raw = nullptr;
   const natsStatus created = natsOptions_Create(&raw);
   NatsOptionsHandle options(raw);

@@ -16,6 +16,7 @@
 #include "broker/incoming.h"
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
+#include "broker/spent_messages.h"
 #include "broker/stored_message.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
@@ -138,9 +139,7 @@ class JetStreamEvents::Reader {
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
-  /// Messages to free together: for each single free, nats.c wakes a thread of its own, which costs
-  /// as much as reading a message.
-  std::vector<NatsMsgHandle> spent_;
+  SpentMessages spent_;
   std::minstd_rand random_;
 
   uint64_t watch_ = 0;
@@ -322,7 +321,7 @@ void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryN
   crash_point(CrashPoint::kPulled);
   NatsMessage plain;
   const bool sure = read_message(message.get(), plain);
-  spent_.push_back(std::move(message));
+  spent_.add(std::move(message));
   const bool has_headers = !sure || !plain.headers.empty();
   chunk_bytes_ += plain.data.size();
   Delivery delivery = read_delivery(std::move(plain), as);
@@ -350,7 +349,6 @@ void JetStreamEvents::Reader::note_pending(bool more) {
 
 /// Hands chunk_ to the sink. Returns false if the sink is closed.
 bool JetStreamEvents::Reader::hand_over() {
-  spent_.clear();
   chunk_bytes_ = 0;
   if (chunk_.empty()) return true;
   const bool taken = sink_.deliver(std::exchange(chunk_, {}));

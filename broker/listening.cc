@@ -3,13 +3,6 @@
 #include <utility>
 
 namespace millrace {
-namespace {
-
-/// How many messages are freed together: for each single free, nats.c wakes a thread of its own,
-/// which costs as much as handling a message.
-constexpr size_t kFreedTogether = 64;
-
-}  // namespace
 
 Listening::Listening(const Connection& connection, const std::string& subject, Handler handler)
     : connection_(connection), handle_(connection.handle()), calls_(std::make_unique<Calls>()) {
@@ -22,9 +15,7 @@ Listening::Listening(const Connection& connection, const std::string& subject, H
         const std::lock_guard lock(calls->mutex);
         if (calls->closed) return;
         calls->handler(handle);
-        if (handle == nullptr) return;
-        calls->spent.push_back(std::move(handle));
-        if (calls->spent.size() >= kFreedTogether) calls->spent.clear();
+        if (handle != nullptr) calls->spent.add(std::move(handle));
       },
       calls_.get());
   if (status_ != NATS_OK) return;

@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "broker/connection.h"
 #include "broker/nats_handles.h"
+#include "broker/spent_messages.h"
 
 namespace millrace {
 
@@ -35,7 +35,7 @@ class Listening {
   /// The data that the thread of nats.c uses.
   struct Calls {
     Handler handler;
-    std::vector<NatsMsgHandle> spent;
+    SpentMessages spent;
     std::mutex mutex;  // held during a call of the handler
     std::condition_variable changed;
     bool closed = false;  ///< the handler is not called any more

@@ -16,6 +16,7 @@
 #include "broker/pull_consumer.h"
 #include "broker/refused_subject.h"
 #include "broker/source_streams.h"
+#include "broker/spent_messages.h"
 #include "broker/stored_message.h"
 #include "broker/streams.h"
 
@@ -139,13 +140,11 @@ class JetStreamOriginReader final : public OriginReader {
   std::unique_ptr<PullConsumer> consumer_;
   uint64_t position_;               ///< the sequence that was read last
   steady_clock::time_point heard_;  ///< when the broker last sent something
-  /// Messages to free together: for each single free, nats.c wakes a thread of its own.
-  std::vector<NatsMsgHandle> spent_;
+  SpentMessages spent_;
 };
 
 Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Duration at_most) {
   TRY(refused_.check());
-  spent_.clear();
   std::vector<OriginMessage> messages;
   size_t bytes = 0;
   const auto until = steady_clock::now() + at_most;
@@ -237,7 +236,7 @@ Result<bool> JetStreamOriginReader::take(NatsMsgHandle handle, const DeliveryNum
     if (stored) message.message = std::move(stored->message);
   }
   position_ = message.sequence;
-  spent_.push_back(std::move(handle));
+  spent_.add(std::move(handle));
   return true;
 }
 

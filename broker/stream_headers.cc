@@ -10,6 +10,7 @@
 #include "broker/nats_status.h"
 #include "broker/pull_consumer.h"
 #include "broker/resume.h"
+#include "broker/spent_messages.h"
 #include "broker/stored_message.h"
 
 namespace millrace {
@@ -23,9 +24,6 @@ constexpr int kMostBarren = 3;
 /// consumer: the broker may count messages as pending that are not there, and then sends nothing
 /// but heartbeats.
 constexpr Duration kPatience(20);
-
-/// How many messages of nats.c are freed together: for each single free, nats.c wakes a thread.
-constexpr size_t kMostSpent = 256;
 
 class HeaderReader {
  public:
@@ -62,7 +60,7 @@ class HeaderReader {
   uint64_t next_ = 0;  ///< all messages before this sequence are read; 0: nothing is known yet
   bool done_ = false;
   bool is_patient_ = false;  ///< the next message has just been fetched
-  std::vector<NatsMsgHandle> spent_;
+  SpentMessages spent_;
 };
 
 /// Reads with one consumer until all is read or the consumer ends.
@@ -143,8 +141,7 @@ Status HeaderReader::add_delivered(NatsMsgHandle delivered, const DeliveryNumber
                        .message = {},
                        .following = numbers.pending};
   const bool sure = read_message(delivered.get(), stored.message);
-  spent_.push_back(std::move(delivered));
-  if (spent_.size() >= kMostSpent) spent_.clear();
+  spent_.add(std::move(delivered));
   if (!sure && range_.whole && stored.sequence >= next_) {
     Result<StoredMessage> again =
         fetch_stored(connection_, range_.stream.name, {{"seq", stored.sequence}});

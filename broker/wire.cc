@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_set.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/ports/publisher.h"
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::string_view kVersionLine = "NATS/1.0\r\n";
 
-bool is_header_name_char(char c) { return c > 0x20 && c < 0x7f && c != ':'; }
+constexpr ByteSet kOfHeaderName("", {{'!', '9'}, {';', '~'}});
+constexpr ByteSet kNotInHeaderValue(std::string_view("\r\n\0", 3));
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -50,8 +52,8 @@ Status check_message(const NatsMessage& message, size_t max_payload) {
 }
 
 bool is_sendable_header(std::string_view name, std::string_view value) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), is_header_name_char) &&
-         value.find_first_of(std::string_view("\r\n\0", 3)) == std::string_view::npos;
+  return !name.empty() && kOfHeaderName.has_all(name) &&
+         std::none_of(value.begin(), value.end(), [](char c) { return kNotInHeaderValue.has(c); });
 }
 
 size_t encoded_size(const Headers& headers) {
@@ -89,7 +91,7 @@ bool may_hold_the_next_header(std::string_view value) {
   const size_t colon = value.find(':');
   if (colon == std::string_view::npos || colon == 0) return false;
   const std::string_view name = value.substr(0, colon);
-  if (!std::all_of(name.begin(), name.end(), is_header_name_char)) return false;
+  if (!kOfHeaderName.has_all(name)) return false;
   const std::string_view rest = value.substr(colon + 1);
   return rest.empty() || rest.starts_with(' ') || same_header(name.substr(0, 3), "ce-") ||
          same_header(name, "content-type");
