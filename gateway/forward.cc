@@ -117,7 +117,7 @@ class HandedOn {
   void end(const Result<HttpAnswer>& result) {
     bytes_.release();
     place_.release();
-    if (stream_) return end_stream(result.has_value());
+    if (stream_) return end_stream();
     if (refusal_) return exchange_->answer(problem(*refusal_));
     if (!result) return exchange_->answer(problem(lacking_answer(active_, result.error())));
     exchange_->answer(std::move(answer_));
@@ -142,13 +142,16 @@ class HandedOn {
     const size_t size = end + kEndOfMessage.size();
     auto complete = std::make_shared<const std::string>(message_, 0, size);
     message_.erase(0, size);
+    const size_t before = complete->rfind(kEndOfMessage, end - 1);
+    const size_t last = before == std::string::npos ? 0 : before + kEndOfMessage.size();
+    has_ended_ = ends_stream(std::string_view(*complete).substr(last));
     return stream_->send(std::move(complete));
   }
 
-  /// After the active has ended its answer the stream ends behind it. Otherwise the active has
-  /// stopped, or another node is the active.
-  void end_stream(bool is_whole) {
-    stream_->end(is_whole ? std::make_shared<const std::string>() : reset_message("stopping"));
+  /// The active ends a stream with a last message. Without one its process was killed, which closes
+  /// the connection as the end of an answer does, or another node is the active.
+  void end_stream() {
+    stream_->end(has_ended_ ? std::make_shared<const std::string>() : reset_message("stopping"));
   }
 
   const std::shared_ptr<Exchange> exchange_;
@@ -158,7 +161,8 @@ class HandedOn {
   Response answer_;
   std::optional<Error> refusal_;
   std::shared_ptr<StreamAnswer> stream_;
-  std::string message_;  ///< the beginning of a message of the stream
+  std::string message_;     ///< the beginning of a message of the stream
+  bool has_ended_ = false;  ///< whether the last message of the stream has come
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace millrace {
 
@@ -34,6 +35,11 @@ inline std::string live_message(const std::string& event, const std::string& id,
 inline std::shared_ptr<const std::string> reset_message(const std::string& why) {
   return std::make_shared<const std::string>(
       live_message("reset", "", R"({"why":")" + why + R"("})"));
+}
+
+/// Whether the message is the last one of its stream: behind `restart` a stream continues.
+inline bool ends_stream(std::string_view message) {
+  return message.starts_with("event: reset\n") && message != *reset_message("restart");
 }
 
 }  // namespace millrace

@@ -290,6 +290,22 @@ TEST_F(Forward, PassesAStreamOnMessageByMessage) {
   EXPECT_TRUE(client.is_closed());
 }
 
+TEST_F(Forward, EndsAStreamWithAResetIfTheProcessOfTheActiveIsKilled) {
+  const std::string reset = *reset_message("stopping");
+  const std::string restart = *reset_message("restart");
+  for (const std::string& sent : {std::string(), restart, restart + live_message("a", "", "1")}) {
+    RawClient client(standby_->port());
+    send(client, "GET", kLiveCounts);
+    const auto sink = active_service_.await_watcher();
+    ASSERT_TRUE(client.read_reply(true));
+    // The system closes the connections of a process that is killed.
+    sink->end(live_bytes(sent));
+    const std::string expected = sent + reset;
+    EXPECT_EQ(client.read_bytes(expected.size()), expected);
+    EXPECT_TRUE(client.is_closed());
+  }
+}
+
 TEST_F(Forward, EndsAStreamAtTheActiveWhenTheCallerLeaves) {
   std::shared_ptr<LiveSink> sink;
   {
