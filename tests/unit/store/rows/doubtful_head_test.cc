@@ -64,5 +64,22 @@ TEST_F(DoubtfulHeadTest, IsListedOnlyIfItsKeyIsOfAnotherInstance) {
   EXPECT_EQ(seen, 1U);
 }
 
+TEST_F(DoubtfulHeadTest, IsListedBehindInstancesOfSeveralRows) {
+  const auto key = [](uint8_t of, Part part) {
+    return part_key(rows::instance_prefix(NamespaceNumber(1), id(of)), part);
+  };
+  put();
+  tx->put(Table::kLive, key(1, Part::kInput), "x");
+  tx->put(Table::kLive, key(2, Part::kHead), encode_head(head_));
+  size_t seen = 0;
+  EXPECT_TRUE(each_doubtful_head(*tx, NamespaceNumber(1), std::nullopt,
+                                 [&](const InstanceId& at, const Instance&) {
+                                   ++seen;
+                                   EXPECT_EQ(at, id(2));
+                                   return true;
+                                 }));
+  EXPECT_EQ(seen, 1U);
+}
+
 }  // namespace
 }  // namespace millrace

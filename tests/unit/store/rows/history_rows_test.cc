@@ -147,6 +147,18 @@ TEST_F(HistoryRowsTest, AreReadAlongTheChainOfTheRowsOfAnInstance) {
   EXPECT_EQ(records[1].state, "5");
 }
 
+TEST_F(HistoryRowsTest, AreReadUntilTheOldestRecordThatIsKept) {
+  for (const uint64_t number : {1, 2, 3}) write(number, number - 1);
+  for (const uint64_t count : {1, 2, 3}) {
+    const Instance instance{.id = id(1),
+                            .ns = NamespaceNumber(1),
+                            .history_count = 3,
+                            .history_trimmed = 3 - count,
+                            .last_history = 3};
+    EXPECT_EQ(read_history(*tx, instance).value().size(), count);
+  }
+}
+
 TEST_F(HistoryRowsTest, AreReportedAsDamagedIfARowLeadsToAnotherInstanceOrToItself) {
   write(1, 0, 2);
   write(2, 1);

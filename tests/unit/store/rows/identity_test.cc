@@ -9,6 +9,8 @@
 
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/found_store.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -94,6 +96,13 @@ TEST_F(IdentityTest, IsThatOfOneCluster) {
   EXPECT_TRUE(other.starts_with("store.cluster: ")) << other;
   EXPECT_NE(other.find("a node of the cluster shop, and --cluster names shop2"), std::string::npos)
       << other;
+
+  {
+    const auto environment = Environment::open(folder_.path() / "a").value();
+    Transaction tx(*environment);
+    tx.put(Table::kMeta, "minor", rows::key_of(kStoreMinor + 1));
+    EXPECT_EQ(check_store_of_cluster(tx, "shop").error().code, "store.version");
+  }
 
   std::ofstream(folder_.path() / "key") << std::string(64, 'a');
   fs::permissions(folder_.path() / "key", fs::perms::owner_read);

@@ -281,5 +281,20 @@ TEST_F(IndexBuildTest, HasARecordOfItsProgress) {
   expect_whole(encode(IndexBuild{}), decode_index_build);
 }
 
+TEST_F(IndexBuildTest, ErasesAWrongIndexInSteps) {
+  add(1, InstanceStatus::kWaiting);
+  IndexChanges changes;
+  for (const uint8_t last : {7, 8, 9}) {
+    changes.add(*tx, {.id = id(last), .place = {.ns = kNs, .revision = {WorkflowNumber(1), 1}}});
+  }
+  ASSERT_TRUE(changes.write(*tx, [](const Error&) {}));
+  request_index_build(*tx);
+  commit();
+  EXPECT_GT(build(2), 3U);
+  EXPECT_THAT(with(InstanceStatus::kPending), IsEmpty());
+  EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
+  EXPECT_EQ(read_usage(*tx, kNs)->live, 1U);
+}
+
 }  // namespace
 }  // namespace millrace

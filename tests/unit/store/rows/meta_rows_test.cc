@@ -296,5 +296,15 @@ TEST_F(MetaRows, AreReportedAsDamagedIfAnyCounterIsBelowTheHighestNumberOfItsRow
   }
 }
 
+TEST(NewStore, IsNotOpenedIfItsFormatCannotBeWritten) {
+  const Folder folder;
+  const auto environment =
+      Environment::open(folder.path(), {.fails_commit = [] { return true; }}).value();
+  Transaction tx(*environment);
+  const Status checked = check_format(tx);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, "store.io");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -326,5 +326,35 @@ TEST_F(PurgeRowsTest, ShowTheInstanceThatAHistoryBelongsTo) {
   EXPECT_FALSE(owner_of_history(*tx, 14)) << "the owner is not known";
 }
 
+TEST_F(PurgeRowsTest, FindTheNextWorkflowBehindAName) {
+  for (const char* const name : {"a", "b", "c"}) {
+    write_workflow(*tx, kShop, name, {.number = kPay, .latest = 1});
+  }
+  write_workflow(*tx, kStock, "d", {.number = kShip, .latest = 1});
+  const auto next = [&](std::string_view behind) {
+    const auto found = next_workflow(*tx, kShop, behind).value();
+    return found ? found->id : "";
+  };
+  EXPECT_EQ(next(""), "a");
+  EXPECT_EQ(next("a"), "b");
+  EXPECT_EQ(next("bb"), "c");
+  EXPECT_EQ(next("c"), "");
+}
+
+TEST_F(PurgeRowsTest, FindTheFirstWorkflowWithADefinition) {
+  for (const WorkflowNumber workflow : {kPay, kShip}) write_definition(*tx, {workflow, 1}, {});
+  EXPECT_EQ(next_defined(*tx, WorkflowNumber(0)).value(), kPay);
+  EXPECT_EQ(next_defined(*tx, kShip).value(), kShip);
+  EXPECT_EQ(next_defined(*tx, WorkflowNumber(6)).value(), std::nullopt);
+}
+
+TEST_F(PurgeRowsTest, FindEachNamespaceWithInstancesOnce) {
+  EXPECT_THAT(namespaces_with_instances(*tx, Table::kEnded).value(), IsEmpty());
+  for (const uint8_t of : {1, 2}) write_ended(of, kPay);
+  tx->put(Table::kEnded, head_key(NamespaceNumber(7), 3), "x");
+  EXPECT_THAT(namespaces_with_instances(*tx, Table::kEnded).value(),
+              ElementsAre(kShop, NamespaceNumber(7)));
+}
+
 }  // namespace
 }  // namespace millrace

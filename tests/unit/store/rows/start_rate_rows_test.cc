@@ -149,5 +149,20 @@ TEST_F(StartRateRowsTest, GiveAnErrorIfTheyAreDamaged) {
   EXPECT_FALSE(decode_start_rates("rubbish"));
 }
 
+TEST_F(StartRateRowsTest, AreCountedOnceTheyHaveEnded) {
+  for (const char* const key : {"a", "b", "c"}) {
+    ASSERT_TRUE(write_start_rate(*tx, place(key), record(60, 60), true));
+  }
+  ASSERT_TRUE(write_start_rate(*tx, place("d"), record(61, 61), true));
+  const auto ended = [&](int64_t now, size_t most) {
+    return ended_start_rates_of(*tx, kRateShop, second(now), most).value();
+  };
+  EXPECT_EQ(ended(59, 10), 0U);
+  EXPECT_EQ(ended(60, 10), 3U);
+  EXPECT_EQ(ended(61, 10), 4U);
+  EXPECT_EQ(ended(61, 2), 2U) << "no more rows are read";
+  EXPECT_EQ(ended_start_rates_of(*tx, NamespaceNumber(4), second(61), 10).value(), 0U);
+}
+
 }  // namespace
 }  // namespace millrace
