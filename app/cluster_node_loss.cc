@@ -13,10 +13,10 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
-#include "app/node_answer.h"
 #include "app/random_id.h"
 #include "base/bytes.h"
 #include "broker/log_stream.h"
+#include "cluster/node_answer.h"
 
 namespace millrace {
 

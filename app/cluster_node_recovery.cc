@@ -11,10 +11,10 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
-#include "app/node_answer.h"
 #include "base/bytes.h"
 #include "base/excerpt.h"
 #include "broker/log_stream.h"
+#include "cluster/node_answer.h"
 #include "orchestrator/store/rows/node_rows.h"
 
 namespace millrace {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "app/cluster_node.h"
-#include "app/node_answer.h"
 #include "base/bytes.h"
+#include "cluster/node_answer.h"
 
 namespace millrace {
 

@@ -9,12 +9,12 @@
 #include <spdlog/spdlog.h>
 
 #include "app/cluster_node.h"
-#include "app/node_answer.h"
 #include "app/random_id.h"
 #include "base/bytes.h"
 #include "base/has_code.h"
 #include "broker/log_begin_search.h"
 #include "broker/log_stream.h"
+#include "cluster/node_answer.h"
 #include "cluster/node_twin.h"
 #include "orchestrator/store/disk/node_id.h"
 #include "os/thread.h"

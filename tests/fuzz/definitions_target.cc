@@ -12,6 +12,10 @@
 // Covers: orchestrator/definition/call_limits.cc language/key_hints.cc
 // Covers: orchestrator/definition/never_attributes.cc orchestrator/definition/query_lookalikes.cc
 // Covers: policies/vocabularies.cc matchers/never_matches.cc
+// Covers: orchestrator/definition/flow_control.cc orchestrator/definition/limit_values.cc
+// Covers: orchestrator/definition/lint_call_keys.cc orchestrator/definition/lint_compensations.cc
+// Covers: orchestrator/definition/read_members.cc orchestrator/definition/start_data.cc
+// Covers: orchestrator/definition/start_limits.cc policies/evaluated_time.cc
 #include <algorithm>
 #include <memory>
 #include <optional>

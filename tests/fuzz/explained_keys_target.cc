@@ -1,5 +1,6 @@
 // The name that `millrace explain` gets: a key, a path of keys, a type or a mapping of the
-// language. Covers: cli/explain.cc language/grammar.cc base/similar_names.h
+// language.
+// Covers: cli/explain.cc language/grammar.cc base/similar_names.h
 #include <sstream>
 #include <string>
 

@@ -8,6 +8,9 @@
 // Covers: gateway/letter_routes.cc gateway/replay_routes.cc gateway/stream_routes.cc
 // Covers: gateway/why_routes.cc gateway/work_routes.cc gateway/page_answer.cc
 // Covers: gateway/page_routes.cc gateway/session_routes.cc
+// Covers: gateway/call_routes.cc gateway/callback_routes.cc gateway/file_routes.cc
+// Covers: gateway/inbound_routes.cc gateway/queue_routes.cc gateway/source_routes.cc
+// Covers: gateway/task_end_body.cc gateway/bearer_token.cc
 #include <algorithm>
 #include <condition_variable>
 #include <deque>

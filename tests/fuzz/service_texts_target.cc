@@ -1,9 +1,14 @@
-// Texts of clients that the service reads: the cursor of a list, and a text in which the values of
-// secrets are searched, also behind percents and escapes.
+// Texts that a server reads beside its requests: the cursor of a list, a text in which the values
+// of secrets are searched, also behind percents and escapes, the body of a callback, and what
+// another node of a cluster says of itself.
 // Covers: orchestrator/service/cursor.cc orchestrator/service/decoded_text.cc
+// Covers: orchestrator/service/callback_body.cc cluster/node_answer.cc
 #include <optional>
 #include <string>
 
+#include "base/json.h"
+#include "cluster/node_answer.h"
+#include "orchestrator/service/callback_body.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/decoded_text.h"
 #include "tests/fuzz/properties.h"
@@ -37,10 +42,27 @@ void check_origins(const DecodedText& decoded, std::string_view original) {
   CHECK(decoded.origin(decoded.text().size()) == original.size(), "the end is at another place");
 }
 
+void check_callback(std::string_view verb, std::string_view body) {
+  const auto what = read_callback_body(verb, std::string(body));
+  if (!what) check_shown_error(what.error());
+}
+
+/// What is missing in the answer of a node, or of another type, reads as nothing.
+void check_node_answer(std::string_view text) {
+  const Result<Json> state = parse_json(text);
+  if (!state) return;
+  const RankedNode rank = rank_in(*state);
+  const std::string node = text_in(*state, "node");
+  CHECK(state->is_object() || (node.empty() && rank.node.empty()),
+        "a value that is no object names the node {}", excerpt(node));
+}
+
 }  // namespace
 
 FUZZ_TARGET(service_texts) {
   if (bytes.size() > kMostServiceText) return;
+  for (const char* const verb : {"complete", "fail", "heartbeat"}) check_callback(verb, bytes);
+  check_node_answer(bytes);
   check_number_cursor(bytes);
   const DecodedText original(bytes);
   CHECK(original.text() == bytes, "a text that is not decoded is another one");

@@ -11,6 +11,10 @@
 // Covers: orchestrator/check/check_tasks.cc orchestrator/check/check_waits.cc
 // Covers: orchestrator/check/record_shape.cc orchestrator/check/finding.cc
 // Covers: orchestrator/check/opened_state.cc orchestrator/store/rows/counted_rows.cc
+// Covers: orchestrator/check/check_call_slots.cc orchestrator/check/check_compensations.cc
+// Covers: orchestrator/check/check_pending_starts.cc orchestrator/check/check_place.cc
+// Covers: orchestrator/check/check_purges.cc orchestrator/check/check_queues.cc
+// Covers: orchestrator/check/check_start_rates.cc orchestrator/check/check_variables.cc
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-#include "app/node_answer.h"
+#include "cluster/node_answer.h"
 
 #include <cstdint>
 
