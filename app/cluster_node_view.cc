@@ -10,6 +10,21 @@
 #include "cluster/node_answer.h"
 
 namespace millrace {
+namespace {
+
+/// The log does not exist, and the folder of the node has commits of it.
+tl::unexpected<Error> deleted_log(const std::string& stream, uint64_t applied) {
+  return millrace::fail(
+      "cluster.log_deleted",
+      fmt::format(
+          "the broker has no stream {}, the log of the cluster, and the folder of this node "
+          "has its commits up to position {}: if the broker is the right one, the stream was "
+          "deleted; do not found the cluster with an empty folder, but with the one of the "
+          "node that has most (docs/cluster.md, \"A deleted log\")",
+          stream, applied));
+}
+
+}  // namespace
 
 bool ClusterNode::may_serve() const {
   const std::lock_guard lock(mutex_);
@@ -23,9 +38,11 @@ bool ClusterNode::is_active() const {
 
 Status ClusterNode::ready() const {
   std::optional<Error> why;
+  uint64_t applied = 0;
   {
     const std::lock_guard lock(mutex_);
     if (!is_joined_) return tl::unexpected(join_);
+    applied = applied_;
     why = role_->not_ready(std::chrono::steady_clock::now());
     if (why && why->code == "cluster.no_active" && !withheld_.empty()) {
       return millrace::fail("cluster.log_lost", withheld_);
@@ -39,7 +56,11 @@ Status ClusterNode::ready() const {
   if (why->code == "log.unreachable" || why->code == "cluster.not_founded") {
     const std::lock_guard lock(reader_mutex_);
     if (reader_) {
-      TRY(reader_->health());
+      const Status read = reader_->health();
+      if (!read && read.error().code == "cluster.not_founded" && applied > 0) {
+        return deleted_log(stream_.name, applied);
+      }
+      if (!read) return read;
       if (why->code == "cluster.not_founded" && reader_->foreign() > 0) {
         return millrace::fail(
             "cluster.key",

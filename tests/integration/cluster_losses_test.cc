@@ -189,5 +189,17 @@ TEST_F(ClusterLosses, GiveACopyOfAFolderAnotherIdIfBothNodesRun) {
   EXPECT_NE(id_of(1), first);
 }
 
+TEST_F(ClusterLosses, AreNamedIfTheLogWasDeleted) {
+  start_second();
+  const uint64_t all = position_of(0);
+  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  nats_->client()->api("STREAM.DELETE." + log_stream("shop").name);
+  node(0).kill();
+  EXPECT_TRUE(eventually([&] {
+    return node(1).ask("GET", "/readyz").body.find("cluster.log_deleted") != std::string::npos;
+  })) << node(1).ask("GET", "/readyz").body;
+  EXPECT_FALSE(is_active(1));
+}
+
 }  // namespace
 }  // namespace millrace
