@@ -264,6 +264,13 @@ TEST_F(LogJudgeTest, ReportsALogWithAnotherHistory) {
        },
        "log.diverged: message 3 of the log (a beat, epoch 1, incarnation "
        "00000000000000000000000000000065, commit 1, part 1/1) follows the chain "},
+      {"a begin behind another message in the place of one that this node has",
+       [](WrittenLog& log) {
+         log.place.chain[0] ^= 1;
+         return log.begin(2);
+       },
+       "log.diverged: message 3 of the log (a begin, epoch 2, incarnation "
+       "00000000000000000000000000000066, commit 0, part 1/1) follows the chain "},
       {"a commit is missing",
        [](WrittenLog& log) {
          ++log.commit;
