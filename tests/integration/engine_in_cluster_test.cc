@@ -12,17 +12,31 @@
 #include "tests/support/memory_log.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/nats_fixture.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr const char* kReporter = R"(
 id: reporter
 states:
 - {id: report, type: generateEvent, event: {type: reported, source: /r}}
+)";
+
+/// Asks a worker by the work queue, and a service that has a URL.
+constexpr const char* kAsks = R"(
+id: asks
+functions:
+- {id: work, type: service, service: worker}
+- {id: call, type: service, service: called}
+states:
+- id: both
+  type: parallel
+  actions: [{function: work}, {function: call}]
 )";
 
 class EngineInCluster : public NatsFixture {
@@ -57,9 +71,7 @@ class EngineInCluster : public NatsFixture {
   /// Runs an instance that publishes an event, until it has ended.
   void publish_by_an_instance() {
     Service& service = engine_->service();
-    Loaded loaded = service.load_definition(kReporter, "default");
-    ASSERT_TRUE(loaded.workflow);
-    run(ApplyWorkflow{.ns = "default", .text = kReporter, .workflow = loaded.workflow});
+    ASSERT_NO_FATAL_FAILURE(apply(kReporter));
     run(StartInstance{.ns = "default", .workflow = "reporter", .input = Json::object()});
     ASSERT_TRUE(eventually([&] {
       return !service.instances("default", {.statuses = {InstanceStatus::kComplete}})
@@ -67,6 +79,12 @@ class EngineInCluster : public NatsFixture {
                   .at("items")
                   .empty();
     }));
+  }
+
+  void apply(const char* text) {
+    Loaded loaded = engine_->service().load_definition(text, "default");
+    ASSERT_TRUE(loaded.workflow);
+    run(ApplyWorkflow{.ns = "default", .text = text, .workflow = loaded.workflow});
   }
 
   void run(Command command) {
@@ -78,8 +96,10 @@ class EngineInCluster : public NatsFixture {
   }
 
   /// How many events the event stream has.
-  uint64_t published() {
-    const Json info = client_->api("STREAM.INFO.MILLRACE_EVENTS");
+  uint64_t published() { return messages_of("MILLRACE_EVENTS"); }
+
+  uint64_t messages_of(const std::string& stream) {
+    const Json info = client_->api("STREAM.INFO." + stream);
     return info.contains("state") ? info["state"]["messages"].get<uint64_t>() : 0;
   }
 
@@ -101,6 +121,7 @@ class EngineInCluster : public NatsFixture {
 TEST_F(EngineInCluster, AppendsItsCommitsToTheLogAndHasNoEffectsBeforeItIsAllowedTo) {
   publish_by_an_instance();
   EXPECT_GT(log_.messages().size(), 1U);
+  EXPECT_FALSE(process_->publishing->connected());
   EXPECT_EQ(published(), 0U);
   engine_->allow_until(in_an_hour());
   EXPECT_TRUE(eventually([&] { return published() == 1; }));
@@ -109,11 +130,37 @@ TEST_F(EngineInCluster, AppendsItsCommitsToTheLogAndHasNoEffectsBeforeItIsAllowe
       << "a node has no file with a crash note";
 }
 
+TEST_F(EngineInCluster, HandsOutTasksAndCallsServicesOnlyWhileItIsAllowedTo) {
+  HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    return connection.answer(200, "1");
+  });
+  run(CreateNamespace{.name = "default",
+                      .settings = Json{{"services", {{"called", {{"url", peer.url("/call")}}}}}}});
+  apply(kAsks);
+  for (size_t count = 1; count <= 2; ++count) {
+    run(StartInstance{.ns = "default", .workflow = "asks", .input = Json::object()});
+    ASSERT_TRUE(eventually([&] {
+      const Json levels = engine_->service().overview("default").value().at("levels");
+      const size_t tasks = levels["tasksUnsent"].get<size_t>() + messages_of("MILLRACE_TASKS");
+      const size_t calls = levels["httpWaiting"].get<size_t>() + peer.requests(0).size();
+      return tasks == count && calls == count;
+    })) << "the engine has handed out both";
+    EXPECT_FALSE(process_->working->connected());
+    EXPECT_EQ(messages_of("MILLRACE_TASKS"), count - 1);
+    EXPECT_THAT(peer.requests(0), SizeIs(count - 1));
+    engine_->allow_until(in_an_hour());
+    EXPECT_TRUE(eventually([&] { return messages_of("MILLRACE_TASKS") == count; }));
+    EXPECT_THAT(peer.requests(count), SizeIs(count));
+    engine_->forbid();
+  }
+}
+
 TEST_F(EngineInCluster, HasNoEffectsWhenItIsForbidden) {
   engine_->allow_until(in_an_hour());
   publish_by_an_instance();
   ASSERT_TRUE(eventually([&] { return published() == 1; }));
   engine_->forbid();
+  EXPECT_FALSE(process_->publishing->connected());
   publish_by_an_instance();
   EXPECT_EQ(published(), 1U);
   engine_->allow_until(in_an_hour());
