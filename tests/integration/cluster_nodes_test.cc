@@ -100,6 +100,20 @@ TEST_F(ClusterNodes, ReplaceAnActiveThatIsSuspended) {
   EXPECT_TRUE(is_active(1));
 }
 
+TEST_F(ClusterNodes, AnswerNoReadsIfTheActiveIsCutOff) {
+  node(0).apply(kPaidOrder);
+  send(0, "ordered", "order", 0, 1);
+  ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
+  for (size_t i = 0; i < NatsCluster::kServers; ++i) nats_->server(i).process().kill();
+  ASSERT_TRUE(eventually([&] {
+    return node(0).ask("GET", "/readyz").body.find("log.unreachable") != std::string::npos;
+  })) << node(0).process().errors();
+  const HttpReply read = node(0).ask("GET", "instances");
+  EXPECT_EQ(read.status, 503) << read.body;
+  EXPECT_EQ(read.code(), "log.unreachable");
+  EXPECT_FALSE(is_active(0));
+}
+
 TEST_F(ClusterNodes, HandOverIfTheActiveIsAskedToEnd) {
   node(0).apply(kPaidOrder);
   send(0, "ordered", "order", 1, 2);
