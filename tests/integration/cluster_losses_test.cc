@@ -1,9 +1,11 @@
 // Nodes of a cluster whose log has lost its newest messages, on one nats-server: registered nodes,
 // a standby that appends the messages again, and an operator who continues without them. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/log_stream.h"
+#include "broker/node_roll.h"
 #include "tests/integration/cluster_pair.h"
 #include "tests/integration/leader_fault.h"
 #include "tests/support/nats_cluster.h"
@@ -98,11 +101,10 @@ class ClusterLosses : public ClusterPair {
     node(1).process().signal(SIGCONT);
   }
 
-  std::optional<NatsServer> nats_;
-
- private:
   fs::path log_folder() const { return nats_->store_of(log_stream("shop").name); }
   fs::path kept_log() const { return folder() / "kept-log"; }
+
+  std::optional<NatsServer> nats_;
 };
 
 TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
@@ -143,6 +145,51 @@ TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
   EXPECT_TRUE(has_parcels(0, 10));
   pack(0, 10, 12);
   EXPECT_TRUE(has_parcels(1, 12));
+}
+
+TEST_F(ClusterLosses, AreNotRestoredByAnActiveThatWasSuspendedBeforeAllRegisteredNodesAnswer) {
+  apply_more_than_is_kept();
+  const uint64_t all = position_of(0);
+  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  const uint64_t epoch = node(0).get("/v1/cluster").at("epoch").get<uint64_t>();
+  {
+    // As long as another node has more, node 1 does not take over when the active is silent.
+    const std::unique_ptr<Connection> connection = nats_->connect();
+    NodeRoll other(*connection, node_roll_subject("shop"), [epoch] {
+      return Json{{"node", "other"}, {"epoch", epoch}, {"position", 1'000'000}};
+    });
+    ASSERT_TRUE(other.answer());
+    node(0).process().signal(SIGSTOP);
+    ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
+    node(1).kill();
+  }
+  nats_->process().kill();
+  replace_folder(log_folder(), kept_log());
+  ASSERT_TRUE(nats_->process().start_again());
+  node(0).process().signal(SIGCONT);
+  const auto has_restored = [&] {
+    return node(0).process().errors().find("had lost its newest messages") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually([&] {
+    const std::string ready = node(0).ask("GET", "/readyz").body;
+    return ready.find("cluster.log_lost") != std::string::npos || has_restored();
+  })) << node(0).process().errors();
+  {
+    const std::unique_ptr<Connection> connection = nats_->connect();
+    std::atomic<int> questions = 0;
+    NodeRoll other(*connection, node_roll_subject("shop"), [&questions] {
+      ++questions;
+      return Json{{"node", "other"}};
+    });
+    ASSERT_TRUE(other.answer());
+    EXPECT_TRUE(eventually([&] { return questions >= 5; })) << "node 0 asks for what others have";
+  }
+  EXPECT_FALSE(has_restored()) << "node 1 may have more";
+
+  start(1);
+  ASSERT_TRUE(eventually([&] { return has_restored() && is_ready(0) && is_ready(1); }))
+      << node(0).process().errors();
+  EXPECT_TRUE(has_parcels(1, 10));
 }
 
 TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
