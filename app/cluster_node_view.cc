@@ -56,7 +56,7 @@ Status ClusterNode::ready() const {
   if (why->code == "log.unreachable" || why->code == "cluster.not_founded") {
     const std::lock_guard lock(reader_mutex_);
     if (reader_) {
-      const Status read = reader_->health();
+      Status read = reader_->health();
       if (!read && read.error().code == "cluster.not_founded" && applied > 0) {
         return deleted_log(stream_.name, applied);
       }
