@@ -258,7 +258,7 @@ Status JetStreamEvents::Reader::prepare(StreamOpening& opening) {
                    "the store was restored or copied: millrace reads which of its messages the "
                    "streams have already, so that it does not send them again");
   }
-  const Status prepared = settings_.on_opening(opening);
+  Status prepared = settings_.on_opening(opening);
   preparing_failed_ = !prepared;
   return prepared;
 }

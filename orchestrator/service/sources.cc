@@ -176,7 +176,7 @@ std::vector<SourceConsumer> Sources::adjust() {
       readings_.emplace(place, std::move(reading));
     }
   }
-  end(std::move(ended));
+  end(ended);
   return std::move(looked->left);
 }
 
@@ -191,7 +191,7 @@ void Sources::release(const std::vector<SourceConsumer>& left) {
   left_consumers_ = remaining;
 }
 
-void Sources::end(Readings ended) {
+void Sources::end(const Readings& ended) {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [place, reading] : ended) reading->stops = true;
@@ -422,6 +422,7 @@ std::vector<MadeEvent> Sources::events_of(std::string_view ns, const std::string
                           .lane = kTriedMappings,
                           .space = kTriedMappings};
   std::vector<MadeEvent> events;
+  events.reserve(messages.size());
   for (const OriginMessage& message : messages) {
     events.push_back(make_event(how, message, parts_.clock.now(), parts_.evaluate));
   }
