@@ -54,6 +54,16 @@ TEST(FuzzCorpora, AreInFoldersOfTargets) {
   EXPECT_THAT(without_target, IsEmpty());
 }
 
+/// git and editors treat these files in another way than bytes.
+TEST(FuzzCorpora, HaveNoEmptyInputsAndNoneWithTheNameOfASource) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(kFuzzFolder / "corpus")) {
+    if (!file.is_regular_file()) continue;
+    EXPECT_GT(file.file_size(), 0U) << file.path();
+    const std::string ending = file.path().extension();
+    EXPECT_TRUE(ending != ".cc" && ending != ".h" && ending != ".md") << file.path();
+  }
+}
+
 TEST(FuzzTargets, NameTheSourcesThatTheyCover) {
   size_t targets = 0;
   for (const auto& file : std::filesystem::directory_iterator(kFuzzFolder)) {

@@ -16,6 +16,7 @@
 // Covers: orchestrator/definition/lint_call_keys.cc orchestrator/definition/lint_compensations.cc
 // Covers: orchestrator/definition/read_members.cc orchestrator/definition/start_data.cc
 // Covers: orchestrator/definition/start_limits.cc policies/evaluated_time.cc
+// Covers: policies/unit_advice.cc
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
 // Durations in both forms, and the times that they end at.
-// Covers: policies/duration.cc policies/unit_advice.cc base/time.cc base/excerpt.cc
+// Covers: policies/duration.cc base/excerpt.cc
 #include <chrono>
 #include <cstdint>
 
