@@ -176,7 +176,7 @@ std::vector<SourceConsumer> Sources::adjust() {
       readings_.emplace(place, std::move(reading));
     }
   }
-  end(ended);
+  end(std::move(ended));
   return std::move(looked->left);
 }
 
@@ -191,7 +191,7 @@ void Sources::release(const std::vector<SourceConsumer>& left) {
   left_consumers_ = remaining;
 }
 
-void Sources::end(const Readings& ended) {
+void Sources::end(Readings ended) {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [place, reading] : ended) reading->stops = true;

@@ -77,7 +77,7 @@ class Sources final : public SourceDesk {
   std::vector<SourceConsumer> adjust();
   bool goes_on(const SourcePlace& place, const Reading& reading, const SourcesLook& look) const;
   void release(const std::vector<SourceConsumer>& left);
-  void end(const Readings& ended);
+  void end(Readings ended);
   std::optional<SourceFigures> figures_of(const SourcePlace& place) const;
   void command(Command command, const Done& done);
   Result<SourceSettings> settings_of(std::string_view ns, const std::string& name,
