@@ -14,7 +14,7 @@ namespace {
 
 /// The log does not exist, and the folder of the node has commits of it.
 tl::unexpected<Error> deleted_log(const std::string& stream, uint64_t applied) {
-  return millrace::fail(
+  return fail(
       "cluster.log_deleted",
       fmt::format(
           "the broker has no stream {}, the log of the cluster, and the folder of this node "

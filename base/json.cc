@@ -102,8 +102,10 @@ simdjson::simdjson_result<simdjson::dom::element> parse_fast(std::string_view te
   return fast_parser().parse(text.data(), text.size());
 }
 
-bool is_for_fast_parser(std::string_view text) {
-  return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
+/// Sets `root` if the text is one for simdjson, and simdjson accepts it.
+bool read_fast(std::string_view text, simdjson::dom::element& root) {
+  return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos &&
+         parse_fast(text).get(root) == simdjson::SUCCESS;
 }
 
 /// Whether simdjson is sure that the text is JSON. simdjson and nlohmann disagree on some escapes
@@ -258,14 +260,12 @@ Result<Json> parse_json(std::string_view text) {
 Result<Json> parse_json(std::string_view text, const Projection& wanted, size_t depth) {
   TRY(check_outside_text(text, depth));
   simdjson::dom::element root;
-  const bool is_read = is_for_fast_parser(text) && parse_fast(text).get(root) == simdjson::SUCCESS;
-  return is_read ? to_json(root, wanted) : parse_with_nlohmann(text);
+  return read_fast(text, root) ? to_json(root, wanted) : parse_with_nlohmann(text);
 }
 
 Result<Json> parse_own_json(std::string_view text) {
   simdjson::dom::element root;
-  const bool is_read = is_for_fast_parser(text) && parse_fast(text).get(root) == simdjson::SUCCESS;
-  return is_read ? to_json(root) : parse_with_nlohmann(text);
+  return read_fast(text, root) ? to_json(root) : parse_with_nlohmann(text);
 }
 
 bool is_own_json(std::string_view text) {

@@ -58,7 +58,7 @@ class MadeEvent {
   bool wait_until(std::chrono::steady_clock::time_point until) const {
     return known_ || later_.wait_until(until) == std::future_status::ready;
   }
-  bool is_known() const { return known_ || wait_until({}); }
+  bool is_known() const { return wait_until({}); }
   /// Precondition: it was not taken before. Waits until it is known.
   Result<Event> take() { return known_ ? *std::move(known_) : later_.get(); }
 

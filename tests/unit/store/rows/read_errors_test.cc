@@ -1,5 +1,5 @@
-// A read that fails is the error of the function that reads. It must not count as "there is no such
-// row": the rows may be there.
+// A function whose read fails returns the error of the read, and does not report that rows are
+// missing.
 #include <functional>
 #include <memory>
 #include <optional>
