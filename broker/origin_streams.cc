@@ -48,6 +48,13 @@ Error no_right_to(const std::string& subject) {
                   excerpt(subject, kMostShownRight))};
 }
 
+OriginMessage origin_message(StoredMessage stored) {
+  return {.sequence = stored.sequence,
+          .stamped = broker_time(stored.stamped),
+          .pending = 0,
+          .message = std::move(stored.message)};
+}
+
 /// Names the cause of an error, if a right is missing: the NATS server reports it, and does not
 /// answer the request.
 Error with_cause(const Connection& connection, Error error) {
@@ -205,10 +212,8 @@ Result<bool> JetStreamOriginReader::next(Duration at_most, OriginMessage& messag
       }
       consumer_->skip();
       position_ = stored->sequence;
-      message = {.sequence = stored->sequence,
-                 .stamped = broker_time(stored->stamped),
-                 .pending = 1,
-                 .message = std::move(stored->message)};
+      message = origin_message(*std::move(stored));
+      message.pending = 1;
       return true;
     }
     case Got::kGap:
@@ -287,11 +292,11 @@ Result<OriginState> JetStreamOrigins::find(const std::string& stream) {
   return read_origin_state(*answer);
 }
 
-Result<std::optional<TimePoint>> JetStreamOrigins::stamp_of(const std::string& stream,
-                                                            uint64_t sequence) {
-  const Result<StoredMessage> stored = fetch_stored(connection_, stream, {{"seq", sequence}});
-  if (stored) return std::optional(broker_time(stored->stamped));
-  if (stored.error().code == "broker.not_found") return std::optional<TimePoint>();
+Result<std::optional<OriginMessage>> JetStreamOrigins::message_at(const std::string& stream,
+                                                                  uint64_t sequence) {
+  Result<StoredMessage> stored = fetch_stored(connection_, stream, {{"seq", sequence}});
+  if (stored) return std::optional(origin_message(*std::move(stored)));
+  if (stored.error().code == "broker.not_found") return std::optional<OriginMessage>();
   return tl::unexpected(with_cause(connection_, stored.error()));
 }
 

@@ -29,7 +29,8 @@ class JetStreamOrigins final : public OriginStreams {
       : connection_(connection), options_(streams), inbox_prefix_(std::move(inbox_prefix)) {}
 
   Result<OriginState> find(const std::string& stream) override;
-  Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override;
+  Result<std::optional<OriginMessage>> message_at(const std::string& stream,
+                                                  uint64_t sequence) override;
   Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) override;
   Result<std::unique_ptr<OriginReader>> open(const OriginWish& wish) override;
   Status release_consumer(const std::string& stream, const std::string& consumer) override;

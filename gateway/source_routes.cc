@@ -93,9 +93,8 @@ void add_source_routes(Router& router, Service& service) {
               .may_lack_body = true,
               .answer = "SourceTried",
               .errors = {"namespace.not_found", "json.", "settings.invalid", "jq.unavailable",
-                         "source.unsupported", "source.not_found", "source.no_stream",
-                         "source.not_permitted", "source.own_stream", "source.retention",
-                         "source.stream_taken", "source.filters", "broker."},
+                         "source.not_found", "source.no_stream", "source.not_permitted",
+                         "source.own_stream", "source.retention", "source.stream_taken", "broker."},
               .max_body = kMaxSourceBytes,
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {

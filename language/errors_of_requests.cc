@@ -349,8 +349,6 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Rename the source, or delete the stream."},
     {"source.too_many", 429, "There are too many sources in the namespace, or in all namespaces.",
      "Delete a source, or read several subjects with one."},
-    {"source.unsupported", 422, "A source with this setting cannot be tried.",
-     "Leave the setting out, as the message says."},
     {"start.conflict", 409, "The `Idempotency-Key` was used before with another input.",
      "Use another key, or the same input."},
     {"start.key_with_batch", 422,

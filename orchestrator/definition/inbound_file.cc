@@ -53,7 +53,7 @@ PlaceInSettings follow_path(const Node& node, PlaceInSettings place, std::string
 
 /// Whether an error of that code begins with a place in the settings.
 bool names_a_place(std::string_view code) {
-  return code == "settings.invalid" || code == "settings.doubtful" || code == "source.unsupported";
+  return code == "settings.invalid" || code == "settings.doubtful";
 }
 
 /// The member of a source's settings that an error of that code is about; empty: none of them.

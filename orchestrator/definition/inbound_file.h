@@ -39,8 +39,8 @@ struct InboundFile {
 
 /// Parses `{"sources"?: {NAME: see parse_source()}, "hooks"?: {NAME: see
 /// parse_inbound_webhooks()}}`, as YAML or JSON. Findings: those of parse_document(), and
-/// `settings.invalid` and `source.unsupported` at the place of the mistake. Whether the jq programs
-/// are valid, and whether streams and secrets exist, is known to the server only.
+/// `settings.invalid` at the place of the mistake. Whether the jq programs are valid, and whether
+/// streams and secrets exist, is known to the server only.
 InboundFile parse_inbound_file(std::string_view text);
 
 /// The words for an entry in messages: `source "orders"`, `inbound webhook "git"`.

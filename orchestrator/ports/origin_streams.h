@@ -96,9 +96,9 @@ class OriginStreams {
   virtual ~OriginStreams() = default;
 
   virtual Result<OriginState> find(const std::string& stream) = 0;
-  /// When the present message with that sequence was stored; nullopt: there is none.
-  virtual Result<std::optional<TimePoint>> stamp_of(const std::string& stream,
-                                                    uint64_t sequence) = 0;
+  /// The present message with that sequence; nullopt: there is none. It needs no consumer.
+  virtual Result<std::optional<OriginMessage>> message_at(const std::string& stream,
+                                                          uint64_t sequence) = 0;
   /// The sequence before the first message that was stored at that time or later.
   virtual Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) = 0;
   /// Further errors: `source.filters` (the NATS server knows one filter only),

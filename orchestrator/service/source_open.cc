@@ -84,8 +84,8 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
     return state.last < highest ? std::optional(state.last) : std::nullopt;
   }
   if (state.last >= highest) {
-    const auto present = TRY(parts_.origins.stamp_of(stream_, highest));
-    if (!present || *present == stamped) return std::optional<uint64_t>();
+    const auto present = TRY(parts_.origins.message_at(stream_, highest));
+    if (!present || present->stamped == stamped) return std::optional<uint64_t>();
   }
   // Messages of the same millisecond as the newest applied one count as applied.
   return std::optional(TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1))));

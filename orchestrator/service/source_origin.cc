@@ -1,8 +1,24 @@
 #include "orchestrator/service/source_origin.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "cloudevents/subject.h"
+#include "orchestrator/service/source_desk.h"
+
 namespace millrace {
+namespace {
+
+/// Whether a source with these subjects reads messages of that subject; no subjects: all.
+bool selects(const std::vector<std::string>& subjects, const std::string& subject) {
+  return subjects.empty() ||
+         std::any_of(subjects.begin(), subjects.end(),
+                     [&](const std::string& filter) { return subject_covers(filter, subject); });
+}
+
+}  // namespace
 
 Status check_retention(const std::string& stream, const OriginState& state, bool consumes) {
   if (consumes != state.keeps_messages) return {};
@@ -47,6 +63,27 @@ Result<OriginState> ensure_origin(OriginStreams& origins, std::string_view ns,
                                        .subjects = settings.subjects,
                                        .max_bytes = settings.max_bytes,
                                        .max_age = settings.max_age});
+}
+
+Result<std::vector<OriginMessage>> newest_messages(OriginStreams& origins, std::string_view ns,
+                                                   std::string_view name,
+                                                   const SourceSettings& settings,
+                                                   std::chrono::steady_clock::time_point until) {
+  const OriginState state = TRY(find_origin(origins, ns, name, settings));
+  const std::string stream = origin_name(origins, ns, name, settings);
+  const std::vector<std::string> subjects = origin_filters(settings);
+  const uint64_t before = state.last - std::min(state.last, kTriedRange);
+  const uint64_t oldest = std::max(before + 1, state.first);
+  std::vector<OriginMessage> newest;
+  for (uint64_t sequence = state.last; sequence >= oldest && newest.size() < kMostTried;
+       --sequence) {
+    if (std::chrono::steady_clock::now() >= until) break;
+    std::optional<OriginMessage> message = TRY(origins.message_at(stream, sequence));
+    if (message && selects(subjects, message->message.subject)) {
+      newest.push_back(*std::move(message));
+    }
+  }
+  return newest;
 }
 
 }  // namespace millrace

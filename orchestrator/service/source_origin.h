@@ -2,6 +2,7 @@
 // the subjects of a source without a stream.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,5 +34,14 @@ Result<OriginState> find_origin(OriginStreams& origins, std::string_view ns, std
 /// of the settings. Errors: also those of OriginStreams::ensure_source_stream().
 Result<OriginState> ensure_origin(OriginStreams& origins, std::string_view ns,
                                   std::string_view name, const SourceSettings& settings);
+
+/// The newest messages that a source with these settings reads, the newest first: at most
+/// kMostTried of the newest kTriedRange of the stream. They are fetched one by one, without a
+/// consumer, until `until`: a further consumer of a work queue would change who gets its messages.
+/// Errors: those of find_origin().
+Result<std::vector<OriginMessage>> newest_messages(OriginStreams& origins, std::string_view ns,
+                                                   std::string_view name,
+                                                   const SourceSettings& settings,
+                                                   std::chrono::steady_clock::time_point until);
 
 }  // namespace millrace

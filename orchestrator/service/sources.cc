@@ -10,7 +10,6 @@
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
-#include "base/bytes.h"
 #include "base/excerpt.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/definition/invalid_setting.h"
@@ -362,38 +361,6 @@ Result<SourceSettings> Sources::settings_of(std::string_view ns, const std::stri
   return read_source_settings(found->settings);
 }
 
-/// The newest messages that the source would read, the oldest first.
-Result<std::deque<OriginMessage>> Sources::newest_messages(std::string_view ns,
-                                                           const std::string& name,
-                                                           const SourceSettings& settings) const {
-  if (settings.consume) {
-    return fail(
-        "source.unsupported",
-        "consume: the messages of a stream that a source consumes cannot be looked at, because a "
-        "further consumer would change which of them stay; try the mapping with a stream that "
-        "keeps its messages");
-  }
-  const OriginState state = TRY(find_origin(parts_.origins, ns, name, settings));
-  std::array<uint8_t, 8> random{};
-  randombytes_buf(random.data(), random.size());
-  const auto reader =
-      TRY(parts_.origins.open({.stream = origin_name(parts_.origins, ns, name, settings),
-                               .subjects = origin_filters(settings),
-                               .consumer = "millrace-try-" + to_hex(random),
-                               .after = state.last - std::min(state.last, kTriedRange)}));
-  std::deque<OriginMessage> newest;
-  bool goes_on = true;
-  while (goes_on) {
-    std::vector<OriginMessage> messages = TRY(reader->read(kTriedRange, parts_.patience));
-    goes_on = !messages.empty() && messages.back().sequence < state.last;
-    for (OriginMessage& message : messages) {
-      newest.push_back(std::move(message));
-      if (newest.size() > kMostTried) newest.pop_front();
-    }
-  }
-  return newest;
-}
-
 /// The jq programs of the mapping are valid. Errors: those of check_mapping_programs().
 Status Sources::check_programs(const SourceSettings& settings) const {
   if (!settings.mapping) return {};
@@ -415,7 +382,7 @@ Json Sources::warnings_about(std::string_view ns, const SourceSettings& settings
 /// The events that the messages would become, in their order.
 std::vector<MadeEvent> Sources::events_of(std::string_view ns, const std::string& name,
                                           const SourceSettings& settings,
-                                          const std::deque<OriginMessage>& messages) const {
+                                          const std::vector<OriginMessage>& messages) const {
   const SourceMapping how{.mapping = shared_mapping(settings),
                           .stream = origin_name(parts_.origins, ns, name, settings),
                           .source = source_attribute(ns, name),
@@ -442,11 +409,13 @@ Result<Json> Sources::tried(std::string_view ns, const OriginMessage& message,
 Result<Json> Sources::try_messages(std::string_view ns, const std::string& name,
                                    const std::optional<Json>& settings) {
   const SourceSettings wanted = TRY(settings_of(ns, name, settings));
-  const std::deque<OriginMessage> newest = TRY(newest_messages(ns, name, wanted));
+  using std::chrono::steady_clock;
+  const std::vector<OriginMessage> newest =
+      TRY(newest_messages(parts_.origins, ns, name, wanted, steady_clock::now() + kTryTime));
   std::vector<MadeEvent> events = events_of(ns, name, wanted, newest);
-  const auto until = std::chrono::steady_clock::now() + kTryTime;
+  const auto until = steady_clock::now() + kTryTime;
   Json items = Json::array();
-  for (size_t i = newest.size(); i-- > 0;) {
+  for (size_t i = 0; i < newest.size(); ++i) {
     const bool is_made = events[i].wait_until(until);
     items.push_back(TRY(tried(ns, newest[i], is_made ? events[i].take() : tried_too_long())));
   }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -82,8 +81,6 @@ class Sources final : public SourceDesk {
   void command(Command command, const Done& done);
   Result<SourceSettings> settings_of(std::string_view ns, const std::string& name,
                                      const std::optional<Json>& settings) const;
-  Result<std::deque<OriginMessage>> newest_messages(std::string_view ns, const std::string& name,
-                                                    const SourceSettings& settings) const;
   Result<bool> has_source_stream(std::string_view ns, const std::string& name) const;
   void leave_stream(std::string_view ns, const std::string& name);
   void remove_left_streams();
@@ -91,7 +88,7 @@ class Sources final : public SourceDesk {
   Json warnings_about(std::string_view ns, const SourceSettings& settings) const;
   std::vector<MadeEvent> events_of(std::string_view ns, const std::string& name,
                                    const SourceSettings& settings,
-                                   const std::deque<OriginMessage>& messages) const;
+                                   const std::vector<OriginMessage>& messages) const;
   Result<Json> tried(std::string_view ns, const OriginMessage& message, Result<Event> event) const;
 
   SourceTotals totals_;

@@ -210,6 +210,16 @@ TEST_F(SourcesProgram, ConsumeAWorkQueueAcrossKills) {
   // Another consumer of the same messages is named.
   millrace_.cli({"source", "pause", "orders"});
   ASSERT_TRUE(eventually([&] { return consumers_of("WORK").empty(); }));
+  // What waits can be looked at, and is not taken.
+  publish(++published);
+  client_->flush();
+  ASSERT_TRUE(eventually([&] { return left() == 1; }));
+  const Json tried = millrace_.ask("POST", "sources/orders/try").json();
+  ASSERT_EQ(tried["items"].size(), 1U) << tried;
+  EXPECT_EQ(tried["items"][0]["sequence"], published);
+  EXPECT_EQ(tried["items"][0]["would"][0]["verdict"], "started") << tried;
+  EXPECT_TRUE(consumers_of("WORK").empty());
+  EXPECT_EQ(left(), 1);
   ASSERT_TRUE(connection_->api(
       "CONSUMER.CREATE.WORK.other",
       {{"stream_name", "WORK"},

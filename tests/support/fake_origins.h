@@ -75,11 +75,13 @@ class FakeOrigins final : public OriginStreams {
                        .keeps_messages = one.keeps_messages,
                        .is_work_queue = one.is_work_queue};
   }
-  Result<std::optional<TimePoint>> stamp_of(const std::string& stream, uint64_t sequence) override {
+  Result<std::optional<OriginMessage>> message_at(const std::string& stream,
+                                                  uint64_t sequence) override {
+    ++fetched;
     const auto& messages = streams[stream].messages;
     const auto found = messages.find(sequence);
-    if (found == messages.end()) return std::optional<TimePoint>();
-    return std::optional(found->second.stamped);
+    if (found == messages.end()) return std::optional<OriginMessage>();
+    return std::optional(found->second);
   }
   Result<uint64_t> sequence_before(const std::string& stream, TimePoint time) override {
     for (const auto& [sequence, message] : streams[stream].messages) {
@@ -131,6 +133,7 @@ class FakeOrigins final : public OriginStreams {
   std::string held_consumer;        ///< a consumer that cannot be deleted
   std::function<void()> on_ensure;  ///< called when such a stream was made or looked at
   std::vector<OriginWish> opened;
+  size_t fetched = 0;                   ///< how often message_at() was called
   std::optional<Error> failure;         ///< of find(), and of what changes something
   std::function<void()> while_reading;  ///< called once, by the next read
 

@@ -130,8 +130,6 @@ TEST_F(SourcesTest, ConsumeStreamsThatDoNotKeepTheirMessages) {
   ASSERT_TRUE(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})", "of-interest"));
   origins.streams["ORDERS"].is_work_queue = true;
   ASSERT_TRUE(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})"));
-  EXPECT_EQ(code_of(service->source_desk().try_messages("default", "orders", std::nullopt)),
-            "source.unsupported");
   const auto faster = apply(R"({"stream":"ORDERS","consume":true,"begin":"all","rate":7})");
   ASSERT_TRUE(faster);
   EXPECT_EQ((*faster)["continues"], true);
@@ -267,6 +265,32 @@ TEST_F(SourcesTest, SayWhatTheNewestMessagesWouldDo) {
   EXPECT_EQ(judged, std::vector<std::string>(5, "default order"));
   EXPECT_TRUE(publisher.messages.empty());
   EXPECT_EQ(code_of(sources.try_messages("default", "orders", std::nullopt)), "source.not_found");
+}
+
+TEST_F(SourcesTest, LookAtTheNewestMessagesWithoutAConsumer) {
+  Sources sources(source_parts(),
+                  [](std::string_view, const Event&) -> Result<Json> { return Json::object(); });
+  FakeOrigins::Stream& jobs = origins.streams["JOBS"];
+  jobs.keeps_messages = false;
+  jobs.is_work_queue = true;
+  for (int i = 1; i <= 300; ++i) origins.add_event("JOBS", "jobs.a", "job", std::to_string(i));
+  for (const uint64_t done : {300, 298}) jobs.messages.erase(done);
+  const auto of = [&](const char* subject) {
+    const auto tried = sources.try_messages("default", "jobs",
+                                            Json{{"stream", "JOBS"},
+                                                 {"subjects", Json::array({subject})},
+                                                 {"begin", "all"},
+                                                 {"consume", true}});
+    std::vector<uint64_t> sequences;
+    for (const Json& item : tried.value()["items"]) sequences.push_back(item["sequence"]);
+    return sequences;
+  };
+  EXPECT_THAT(of("jobs.*"), testing::ElementsAre(299, 297, 296, 295, 294, 293, 292, 291, 290, 289))
+      << "other consumers have acknowledged two";
+  EXPECT_EQ(origins.fetched, 12U);
+  EXPECT_THAT(of("jobs.b"), testing::IsEmpty());
+  EXPECT_EQ(origins.fetched, 212U) << "no further than the newest 200";
+  EXPECT_TRUE(origins.opened.empty()) << "a consumer would take messages from others";
 }
 
 TEST_F(SourcesTest, SayWhatTheNewestMessagesBecomeByAMapping) {
