@@ -80,3 +80,32 @@ test('go to: what a bound of the server has left out is said', async () => {
   await sees(page.getByRole('dialog'), 'There may be more than these')
   await page.context().close()
 })
+
+test('instances: times are those of the zone of the browser, or of UTC, with the date if it is another day', async () => {
+  for (let i = 0; i < 3; ++i) await server.run('placed', { id: `T-${i}` })
+  const zone = 'Asia/Kathmandu' // no whole hours before UTC
+  const moments = [new Date().toISOString(), new Date(Date.now() - 60 * 86_400_000).toISOString(), '2024-02-28T18:30:05.250Z']
+  const context = await console_.browser.newContext({ timezoneId: zone })
+  // A message of the stream would bring the moments of the server back.
+  await context.route('**/v1/ns/default/stream?*', (route) => route.abort())
+  await context.route('**/v1/ns/default/instances?*', async (route) => {
+    const answer = await (await route.fetch()).json()
+    answer.items = answer.items.slice(0, moments.length).map((item, index) => ({ ...item, startedAt: moments[index] }))
+    return route.fulfill({ json: answer })
+  })
+  const page = await console_.open('#/default/instances?workflow=placed', { context })
+  await settled(page)
+  const shown = () => Promise.all(moments.map((moment) => page.locator(`tbody time[datetime="${moment}"]`).textContent()))
+  const expected = (timeZone) => moments.map((moment) => {
+    const written = (form) => new Intl.DateTimeFormat('en-GB', { timeZone, ...form }).format(new Date(moment))
+    const time = written({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' })
+    const [year, thisYear] = [moment, moments[0]].map((one) => new Intl.DateTimeFormat('en-GB', { timeZone, year: 'numeric' }).format(new Date(one)))
+    return moment === moments[0] ? time : `${written({ day: 'numeric', month: 'short', ...(year === thisYear ? {} : { year: 'numeric' }) })} ${time}`
+  })
+  assert.deepEqual(await shown(), expected(zone))
+  assert.equal((await shown())[2], '29 Feb 2024 00:15:05')
+  await page.getByRole('button', { name: 'Local time' }).click()
+  await until(async () => (await shown())[2] === '28 Feb 2024 18:30:05')
+  assert.deepEqual(await shown(), expected('UTC'))
+  await page.context().close()
+})

@@ -68,8 +68,6 @@ export function comingTimeOf(text: string | null): string | null {
 const kForms = {
   date: { day: 'numeric', month: 'short', year: 'numeric' },
   dateOfThisYear: { day: 'numeric', month: 'short' },
-  time: { hour: 'numeric', minute: 'numeric', second: 'numeric', hour12: false },
-  exactTime: { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hour12: false },
   whole: { dateStyle: 'full', timeStyle: 'long' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>
 
@@ -89,13 +87,22 @@ function written(date: Date, form: keyof typeof kForms): string {
   return formatter.format(date)
 }
 
-/** The time of day, with the date unless it is today. */
+/** The date and the time of day of a moment as RFC 3339 writes them, in UTC or in the zone of the browser. */
+function parts(date: Date): { day: string; time: string } {
+  const local = isUtc.value ? date : new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  const [day = '', time = ''] = local.toISOString().split('T')
+  return { day, time }
+}
+
+/** The time of day, with the date unless it is today. A list has many: formatters would take most of the time that it is drawn in. */
 export function clock(text: string, withMilliseconds = false): string {
   const date = new Date(text)
-  const time = written(date, withMilliseconds ? 'exactTime' : 'time')
-  const today = new Date(now.peek())
-  if (written(date, 'date') === written(today, 'date')) return time
-  return `${written(date, date.getFullYear() === today.getFullYear() ? 'dateOfThisYear' : 'date')} ${time}`
+  if (Number.isNaN(date.getTime())) return 'Invalid Date'
+  const { day, time } = parts(date)
+  const today = parts(new Date(now.peek())).day
+  const shown = time.slice(0, withMilliseconds ? 12 : 8)
+  if (day === today) return shown
+  return `${written(date, day.slice(0, 4) === today.slice(0, 4) ? 'dateOfThisYear' : 'date')} ${shown}`
 }
 
 /** The absolute time, complete. */

@@ -48,7 +48,7 @@ function useRows<Item>({ columns, items, keyOf, rowClass }: TableProps<Item>): V
       <tr key={keyOf(item)} class={rowClass?.(item)} data-row={keyOf(item)}>
         {columns.map((column) => (column.isHeader
           ? <th scope="row">{column.cell(item)}</th>
-          : <td class={column.isNumber ? 'number' : column.isWide ? 'wide' : ''}>{column.cell(item)}</td>))}
+          : <td class={column.isNumber ? 'number' : column.isWide ? 'wide' : undefined}>{column.cell(item)}</td>))}
       </tr>
     ))
   }
@@ -76,8 +76,8 @@ function useIsCut(frame: { current: HTMLElement | null }): boolean {
     if (!shown) return undefined
     const measure = (): void => setCut(shown.scrollWidth > shown.clientWidth + 1)
     const observer = new ResizeObserver(measure)
-    // The observer does not see a table in a part that is closed.
-    measure()
+    // The observer measures when the browser has laid the page out, which is cheaper; but it does not see a table in a closed part.
+    if (shown.closest('details:not([open])') !== null) measure()
     for (const element of [shown, ...shown.children]) observer.observe(element)
     return () => observer.disconnect()
   }, [])
