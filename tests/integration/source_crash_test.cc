@@ -1,15 +1,13 @@
 // Kills millrace and the broker in turns while another program fills a stream that a source reads,
 // on each version of nats-server that docs/nats.md names. Environment variables:
 // MILLRACE_SOURCED=200000 sets the number of messages, MILLRACE_SOURCED_KILLS=20 that of the kills.
+// MILLRACE_SOURCED_PUBLISHER is the path of publisher.mjs beside its npm packages: that program
+// then fills the stream, as in `./dev faults`; otherwise the client of millrace does
+// (order_publisher.h).
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 
 #include "base/json.h"
 #include "tests/integration/environment_number.h"
+#include "tests/integration/order_publisher.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/nats_cluster.h"
@@ -28,82 +27,6 @@ namespace {
 
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
-
-/// Publishes orders, as plain JSON, to a stream, several at a time. Each one is published again,
-/// under the same Nats-Msg-Id, until the stream has acknowledged it: so the stream has each of them
-/// once.
-class AcknowledgedOrders {
- public:
-  AcknowledgedOrders(const std::string& url, size_t count)
-      : count_(count), connection_(connect_to(url)) {
-    for (std::thread& one : publishers_) one = std::thread([this] { publish(); });
-  }
-  ~AcknowledgedOrders() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& one : publishers_) one.join();
-  }
-  AcknowledgedOrders(const AcknowledgedOrders&) = delete;
-  AcknowledgedOrders& operator=(const AcknowledgedOrders&) = delete;
-
-  /// Lets the first `limit` orders be published from now on.
-  void allow(size_t limit) {
-    {
-      const std::lock_guard lock(mutex_);
-      limit_ = limit;
-    }
-    changed_.notify_all();
-  }
-  size_t acknowledged() const { return acknowledged_; }
-  /// How often an order was published again.
-  size_t repeated() const { return repeated_; }
-
- private:
-  /// After this time without an acknowledgement an order is published again.
-  static constexpr Duration kAnswerTime{2'000};
-
-  void publish() {
-    while (const std::optional<size_t> number = next()) {
-      while (!is_acknowledged(*number)) {
-        if (stopping_) return;
-        ++repeated_;
-        connection_->wait_until_connected(kAnswerTime);
-      }
-      ++acknowledged_;
-    }
-  }
-  /// The next order, when it is allowed; nullopt: all are published.
-  std::optional<size_t> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopping_ || next_ < limit_ || next_ == count_; });
-    if (stopping_ || next_ == count_) return std::nullopt;
-    return next_++;
-  }
-  bool is_acknowledged(size_t number) const {
-    const auto answer =
-        connection_->request({.subject = "shop.orders.eu",
-                              .headers = {{"Nats-Msg-Id", fmt::format("order-{}", number)}},
-                              .data = fmt::format(R"({{"order":"o-{}","total":7}})", number)},
-                             kAnswerTime);
-    if (!answer) return false;
-    const Result<Json> said = parse_json(answer->data);
-    return said && said->is_object() && said->contains("seq") && !said->contains("error");
-  }
-
-  const size_t count_;
-  const std::unique_ptr<Connection> connection_;
-  std::atomic<size_t> acknowledged_ = 0;
-  std::atomic<size_t> repeated_ = 0;
-  std::atomic<bool> stopping_ = false;
-  std::mutex mutex_;  // guards limit_ and next_
-  std::condition_variable changed_;
-  size_t limit_ = 0;
-  size_t next_ = 0;
-  std::array<std::thread, 4> publishers_;
-};
 
 /// The major and the minor number of the version of the nats-server.
 class SourceKills : public testing::TestWithParam<std::pair<int, int>> {
@@ -210,14 +133,15 @@ TEST_P(SourceKills, StartOneInstanceForEachMessage) {
                      R"("mapping": {"type": "order.placed"}})");
   ASSERT_EQ(applied.status, 201) << applied.body;
 
-  AcknowledgedOrders orders(nats_->url(), count);
+  const auto orders = start_publisher(nats_->url(), "shop.orders.eu", count);
+  fmt::print("published by {}\n", orders->name());
   for (size_t kill = 1; kill <= kills; ++kill) {
     campaign.run(fmt::format("kill {}", kill), [&] {
       const size_t before = count * (kill - 1) / kills;
       const size_t share = count * kill / kills;
-      orders.allow(share);
+      orders->allow(share);
       // In the middle of its share: the stream is being filled.
-      ASSERT_TRUE(eventually([&] { return orders.acknowledged() >= (before + share) / 2; }));
+      ASSERT_TRUE(eventually([&] { return orders->acknowledged() >= (before + share) / 2; }));
       if (kill % 2 == 1) {
         kill_millrace();
       } else {
@@ -226,8 +150,8 @@ TEST_P(SourceKills, StartOneInstanceForEachMessage) {
     });
     if (HasFatalFailure()) return;
   }
-  ASSERT_TRUE(eventually([&] { return orders.acknowledged() == count; }));
-  fmt::print("published again: {}\n", orders.repeated());
+  ASSERT_TRUE(eventually([&] { return orders->acknowledged() == count; }));
+  fmt::print("published again: {}\n", orders->repeated());
 
   const Json state = info("STREAM.INFO.ORDERS").at("state");
   EXPECT_EQ(state.at("messages"), count);

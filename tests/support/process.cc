@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -58,6 +60,14 @@ Descriptor input_file(const std::string& text) {
   CHECK(file && ::write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   ::lseek(file.fd(), 0, SEEK_SET);
   return file;
+}
+
+/// The two ends of a stream. A write to an end whose other end is closed can be made without a
+/// SIGPIPE.
+std::pair<Descriptor, Descriptor> make_stream_ends() {
+  int ends[2];
+  CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 struct Pipe {
@@ -116,7 +126,13 @@ Process::Process(const ProcessSettings& settings) {
   if (const std::string program = find_program(command.front()); !program.empty()) {
     command.front() = program;
   }
-  const Descriptor input = input_file(settings.input);
+  Descriptor input;
+  if (settings.keeps_input_open) {
+    std::tie(input, input_) = make_stream_ends();
+    CHECK(write(settings.input));
+  } else {
+    input = input_file(settings.input);
+  }
   Pipe output = make_pipe();
   Pipe errors = make_pipe();
   Result<LaunchedProcess> process = launch({.command = std::move(command),
@@ -143,6 +159,16 @@ Process::~Process() {
 void Process::signal(int number) const {
   CHECK(!code_, "the process has ended");
   ::kill(pid(), number);
+}
+
+bool Process::write(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t size = ::send(input_.fd(), text.data(), text.size(), MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return false;
+    text.remove_prefix(static_cast<size_t>(size));
+  }
+  return true;
 }
 
 std::optional<int> Process::wait(Duration at_most) {

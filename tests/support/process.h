@@ -35,6 +35,7 @@ struct ProcessSettings {
   std::vector<std::string> command;  ///< the program, searched for in PATH, and its arguments
   std::map<std::string, std::string> environment;  ///< added to the environment of the test
   std::string input;                               ///< the standard input of the program
+  bool keeps_input_open = false;  ///< whether Process::write() continues the standard input
 };
 
 /// How a program ended.
@@ -56,6 +57,10 @@ class Process {
 
   /// Sends a signal to the program, not to its group.
   void signal(int number) const;
+
+  /// Writes to the standard input of the program, which the settings keep open. False if the
+  /// program has ended.
+  bool write(std::string_view text) const;
 
   /// Waits for the end; returns the exit code, or nullopt if the program still runs.
   std::optional<int> wait(Duration at_most = kPatience);
@@ -86,6 +91,7 @@ class Process {
 
   LaunchedProcess process_;
   std::optional<int> code_;
+  Descriptor input_;  ///< to the standard input of the program, if it is kept open
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Stream output_;
