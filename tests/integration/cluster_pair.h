@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,6 +42,11 @@ class ClusterPair : public testing::Test {
   /// The options of each node from its next start on, besides those that each has.
   void set_options(std::vector<std::string> options) { options_ = std::move(options); }
 
+  /// What is added to the environment of each node from its next start on.
+  void set_environment(std::map<std::string, std::string> environment) {
+    environment_ = std::move(environment);
+  }
+
   /// Starts the node, and waits for nothing.
   void launch(size_t index, bool founds = false) {
     const uint16_t port = ports_[index].port();
@@ -51,7 +57,7 @@ class ClusterPair : public testing::Test {
     if (founds) arguments.emplace_back("--found");
     node(index).set_port(port);
     node(index).set_arguments(arguments);
-    node(index).launch();
+    node(index).launch(environment_);
   }
   /// Starts the node, and waits until it listens.
   void start(size_t index, bool founds = false) {
@@ -105,6 +111,7 @@ class ClusterPair : public testing::Test {
   Folder folder_;
   std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
   std::vector<std::string> options_;
+  std::map<std::string, std::string> environment_;
   std::vector<std::unique_ptr<MillraceServer>> nodes_;
 };
 
