@@ -101,6 +101,23 @@ TEST_F(EventDeskProgram, StopsAReplayOfARangeWhenItsTerminalIsClosed) {
   EXPECT_EQ(Json::parse(listed.output)["items"][0]["state"], "stopped");
 }
 
+TEST_F(EventDeskProgram, ReplaysEachMessageOfARangeAlsoDuplicates) {
+  millrace_.apply(kOrder);
+  place("1");
+  place("1");
+  client_->flush();
+  const Json duplicate = {{{"what", "duplicate"}}};
+  ASSERT_TRUE(eventually([&] {
+    const Json newest = millrace_.get("events")["items"][0];
+    return newest["sequence"] == 2 && newest["effects"] == duplicate;
+  })) << millrace_.get("events");
+  ASSERT_TRUE(millrace_.has_usage(0, 1));
+  ask_json("POST", "replays", 202, R"({"first": 1, "last": 2})");
+  EXPECT_TRUE(millrace_.has_usage(0, 3));
+  EXPECT_TRUE(eventually([&] { return millrace_.items("replays")[0]["state"] == "done"; }));
+  EXPECT_EQ(millrace_.items("replays")[0]["sent"], 2);
+}
+
 TEST_F(EventDeskProgram, CorrectsAndReplaysADeadLetter) {
   millrace_.apply(kOrder);
   client_->publish("millrace.events.default.order.placed",

@@ -19,6 +19,13 @@ states:
 - {id: done, type: noop}
 )";
 
+constexpr const char* kTakesSent = R"(
+id: takes-sent
+start: {type: event, event: {type: order.sent}}
+states:
+- {id: done, type: noop}
+)";
+
 class SourcesProgram : public MillraceTest {
  protected:
   void SetUp() override {
@@ -306,6 +313,69 @@ TEST_F(SourcesProgram, ComeBackWhenTheirConsumerOrTheirStreamWasDeleted) {
   ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 3));
   EXPECT_EQ(source()["recreated"], 1);
   EXPECT_EQ(source()["notice"]["code"], "source.recreated");
+}
+
+TEST_F(SourcesProgram, CountNoReplayOfAnEventThatTheyMade) {
+  client_->publish("shop.orders.eu", R"({"kind": "placed"})");
+  client_->publish("shop.orders.eu", R"({"kind": "sent"})");
+  client_->flush();
+  const char* const settings =
+      R"j({{"stream": "ORDERS", "begin": {}, "mapping": {{"type": "order.jq(.data.kind)"}}}})j";
+  apply(fmt::format(fmt::runtime(settings), R"("all")"));
+  ASSERT_TRUE(millrace_.has_instances("workflow=takes-orders&status=complete", 1));
+  ASSERT_TRUE(eventually([&] { return source()["position"] == 2; }));
+  const auto expect_counts = [&](size_t events, size_t repeated) {
+    const Json shown = source();
+    EXPECT_EQ(shown["position"], 2);
+    EXPECT_EQ(shown["events"], events);
+    EXPECT_EQ(shown["repeated"], repeated);
+    EXPECT_EQ(shown["refused"], 0);
+  };
+  const auto event_of = [&](const std::string& type) {
+    return millrace_.get("events?type=" + type)["items"][0];
+  };
+  const auto replay = [&](const Json& event, const std::string& query = "") {
+    return millrace_.ask("POST",
+                         fmt::format("events/{}/replay{}", event["sequence"].dump(), query));
+  };
+  const Json placed = event_of("order.placed");
+  const Json sent = event_of("order.sent");
+
+  const HttpReply first = replay(placed);
+  ASSERT_EQ(first.status, 202) << first.body;
+  ASSERT_TRUE(millrace_.has_usage(0, 2)) << "it takes effect again";
+  const Json replayed = millrace_.get(fmt::format("events/{}", first.json().at("sequence").dump()));
+  EXPECT_EQ(replayed["replayof"], placed["id"]);
+  EXPECT_EQ(replayed["event"]["source"], placed["source"]);
+  EXPECT_EQ(replay(placed, "?id=same").code(), "event.id_known");
+  expect_counts(2, 0);
+
+  // Under the same id, an event that had no effect takes effect, and then is a duplicate.
+  millrace_.apply(kTakesSent);
+  EXPECT_EQ(replay(sent, "?id=same").status, 202);
+  ASSERT_TRUE(millrace_.has_usage(0, 3));
+  EXPECT_EQ(replay(sent, "?id=same").code(), "event.id_known");
+  expect_counts(2, 0);
+
+  // As a part of a range.
+  const HttpReply range =
+      millrace_.ask("POST", "replays",
+                    fmt::format(R"({{"first": {}, "last": {}}})", placed["sequence"].dump(),
+                                sent["sequence"].dump()));
+  ASSERT_EQ(range.status, 202) << range.body;
+  ASSERT_TRUE(millrace_.has_usage(0, 5));
+  expect_counts(2, 0);
+
+  // The source reads both messages again: their events are duplicates, also of the replay.
+  apply(fmt::format(fmt::runtime(settings), R"({"sequence": 1})"));
+  ASSERT_TRUE(eventually([&] { return source()["position"] == 2 && source()["events"] == 2; }));
+  expect_counts(2, 0);
+  EXPECT_TRUE(millrace_.has_usage(0, 5));
+
+  EXPECT_EQ(millrace_.cli({"source", "delete", "orders"}).code, 0);
+  EXPECT_EQ(replay(placed).status, 202);
+  EXPECT_TRUE(millrace_.has_usage(0, 6)) << "also when the source is deleted";
+  EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
 TEST_F(SourcesProgram, ArePausedAndDeletedByTheCommandLine) {
