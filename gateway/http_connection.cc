@@ -284,6 +284,7 @@ void HttpConnection::dispatch() {
   stream_.expires_never();
   waits_long_ = false;
   request_.body = std::move(parser_->get().body());
+  if (route_->is_stream) caller_ = request_.headers;
   const uint64_t number = ++number_;
   const std::weak_ptr<HttpConnection> weak = weak_from_this();
   auto exchange = std::make_shared<Exchange>(

@@ -82,6 +82,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   /// The peer has closed the connection: a request that waits long ends, and so does a stream.
   void hang_up();
 
+  /// The token was replaced: closes the connection if it has a stream that the caller may not read
+  /// any more.
+  void check_stream();
+
   /// Called when the server stops. Closes the connection if it has no current request. Answers the
   /// current request with 503 `stopping` if its handler has called Exchange::expect_long_wait() or
   /// if `at_once` is set; otherwise lets the request finish. A stream gets its last message.
@@ -109,6 +113,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   Response within_budget(Response response);
   void begin_stream(uint64_t number, const Headers& headers, std::shared_ptr<StreamAnswer> stream);
   void pump_stream(uint64_t number);
+  bool may_read() const;
   void write_stream();
   void on_stream_written();
   void await_stream();
@@ -164,6 +169,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   bool keep_alive_ = false;
   bool is_trusted_ = false;  ///< the request is authorized, or the server requires no token
   bool waits_long_ = false;
+  Headers caller_;  ///< of the request for a stream, with the token or the session of the caller
   std::shared_ptr<StreamAnswer> stream_answer_;  ///< while kStreaming
   std::string stream_text_;                      ///< the bytes that are being written
   bool writes_stream_ = false;

@@ -40,10 +40,21 @@ void HttpConnection::pump_stream(uint64_t number) {
   write_stream();
 }
 
+void HttpConnection::check_stream() {
+  if (doing_ == Doing::kStreaming && !may_read()) close();
+}
+
+/// Whether the token or the session with which the stream was asked for is still valid.
+bool HttpConnection::may_read() const {
+  const std::optional<BearerToken>& token = host_.token();
+  return !token || authorize(caller_, "GET", *token, *host_.sessions());
+}
+
 /// Writes the next bytes; nothing is being written. Without bytes it waits for some, or ends the
-/// answer.
+/// answer. A caller that was signed out meanwhile gets none.
 void HttpConnection::write_stream() {
   hold_.cancel();
+  if (!may_read()) return close();
   if (stream_text_.empty()) stream_text_ = stream_answer_->take(kPieceBytes);
   if (stream_text_.empty()) {
     return stream_answer_->has_ended() ? end_stream() : await_stream();

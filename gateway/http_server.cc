@@ -185,7 +185,10 @@ class HttpServer::Impl : public ConnectionHost {
 
   void replace_token(BearerToken token) {
     if (sessions_) sessions_->use_token(token);
-    io_queue_->post([this, token] { token_ = token; });
+    io_queue_->post([this, token] {
+      token_ = token;
+      each([](HttpConnection& connection) { connection.check_stream(); });
+    });
   }
 
   const Options& options() const override { return options_; }

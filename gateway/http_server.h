@@ -128,7 +128,8 @@ class HttpServer {
   /// when the log names another active, or none. Any thread.
   void active_changed();
 
-  /// Requests whose headers are read from now on need this token instead. Any thread.
+  /// Requests whose headers are read from now on need this token instead, and so do streams: those
+  /// of other tokens are closed. Any thread.
   void replace_token(BearerToken token);
 
   /// Stops the server: accepts no more connections. Requests whose handler has called

@@ -9,6 +9,7 @@
 #include "gateway/http_server.h"
 #include "gateway/routes.h"
 #include "tests/support/answer_check.h"
+#include "tests/support/process.h"
 #include "tests/unit/gateway/fake_node_front.h"
 #include "tests/unit/gateway/fake_service.h"
 #include "tests/unit/gateway/patient_limits.h"
@@ -125,6 +126,42 @@ TEST_F(SessionRoutes, EndASessionBySigningOutAndByAnotherToken) {
 
   server_->replace_token(BearerToken("another-token-altogether"));
   EXPECT_EQ(call("GET", "/v1/ns", {{"Cookie", second}}).code(), "session.ended");
+}
+
+TEST_F(SessionRoutes, CloseTheStreamsOfASessionThatHasEndedBeforeTheyGetAnotherByte) {
+  start(BearerToken(kSignInToken));
+  const std::string cookie = cookie_of(sign_in(server_->port()));
+  const auto open = [&](RawClient& client, const Headers& headers) {
+    client.send(
+        request_text(server_->port(), "GET", "/v1/ns/default/stream?topics=counts", headers, ""));
+    const auto sink = service_.await_watcher();
+    EXPECT_TRUE(client.read_reply(true));
+    return sink;
+  };
+  RawClient by_cookie(server_->port());
+  RawClient by_token(server_->port());
+  const auto of_cookie = open(by_cookie, {{"Cookie", cookie}});
+  const auto of_token = open(by_token, {{"Authorization", std::string("Bearer ") + kSignInToken}});
+  const auto ends = [](const LiveSink& answer) {
+    return eventually([&] { return !answer.is_open(); });
+  };
+  const auto message = std::make_shared<const std::string>("data: {}\n\n");
+  of_cookie->send(message);
+  EXPECT_EQ(by_cookie.read_bytes(message->size()), *message);
+
+  ASSERT_EQ(call("DELETE", "/v1/session", {{"Cookie", cookie}, {"Millrace-Page", "1"}}).status,
+            204);
+  of_cookie->send(message);
+  EXPECT_EQ(by_cookie.read_bytes(1), "");
+  EXPECT_TRUE(by_cookie.is_closed());
+  EXPECT_TRUE(ends(*of_cookie));
+  of_token->send(message);
+  EXPECT_EQ(by_token.read_bytes(message->size()), *message);
+
+  // With another token they end at once, and not only when a message comes.
+  server_->replace_token(BearerToken("another-token-altogether"));
+  EXPECT_TRUE(by_token.is_closed());
+  EXPECT_TRUE(ends(*of_token));
 }
 
 TEST_F(SessionRoutes, NeedNoSignInWithoutAToken) {
