@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/excerpt.h"
 #include "matchers/glob.h"
+#include "orchestrator/memory/dedupe.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/awaited_publish.h"
 #include "orchestrator/service/event_admission.h"
@@ -382,9 +383,10 @@ EventReplays::Portion EventReplays::portion_of(const Running& replay, const Repl
     if (!event || !has_type_and_source(after, *event)) continue;
     ++after.matched;
     if (after.is_dry) continue;
-    const Result<Event> copy =
-        replay_of(*event, fmt::format("replay-{}-{}", to_hex(replay.place.id), stored.sequence),
-                  after.target);
+    // Copies of one event get one id: the range may have an event twice, which takes effect once.
+    const std::string id = fmt::format("replay-{}-{}", to_hex(replay.place.id),
+                                       to_hex(fingerprint_of(replay.ns, *event)));
+    const Result<Event> copy = replay_of(*event, id, after.target);
     if (!copy) ++after.refused;
     if (copy) portion.messages.push_back(message_to_publish(key, replay.ns, *copy));
   }
