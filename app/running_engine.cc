@@ -375,6 +375,7 @@ LocalService::Parts RunningEngine::service_parts() {
       .info = describe(process_.settings),
       .boot = owner_record_.process.substr(0, 8),
       .attempt_keys = urls_.keys,
+      .dedupe_window = process_.settings.bounds.dedupe_window,
       .count_requests =
           [this](const std::string& subject, Duration at_most) {
             return open_task_requests(*process_.reading, process_.settings.streams.prefix, subject,

@@ -1,5 +1,6 @@
 #include "orchestrator/service/inbound_webhook_desk.h"
 
+#include <algorithm>
 #include <future>
 #include <shared_mutex>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/characters.h"
 #include "base/excerpt.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/mapping/carried_event.h"
@@ -39,6 +41,19 @@ Result<MappingRun> mapping_run(const InboundWebhook& webhook, const InboundReque
                     {.source = fmt::format("/v1/ns/{}/hooks/{}", request.ns, request.name),
                      .id = delivery_id(verify, request.headers, request.body),
                      .time = format_rfc3339(now)});
+}
+
+/// The event of a request that is a CloudEvent already. A header `ce-…` counts only if the form
+/// shows that the other service has sent the whole request: signatures are over the body.
+std::optional<Result<Event>> carried_by(const InboundRequest& request,
+                                        const SignatureSetting& verify) {
+  using Form = SignatureSetting::Form;
+  if (verify.form == Form::kHeader || verify.form == Form::kBasic) {
+    return carried_event(request.headers, request.body);
+  }
+  Headers headers = request.headers;
+  std::erase_if(headers, [](const auto& one) { return to_lower(one.first).starts_with("ce-"); });
+  return carried_event(headers, request.body);
 }
 
 tl::unexpected<Error> no_jq_worker() {
@@ -124,6 +139,8 @@ Result<InboundWebhookDesk::Opened> InboundWebhookDesk::open(const InboundRequest
   if (found == webhooks->end())
     return inbound_refusal("the settings of the namespace do not have it");
   Opened opened{.ns = record->number, .webhook = found->second, .secrets = {}};
+  Duration& window = opened.webhook.verify.window;
+  window = std::min(window, parts_.known_for / 2);
   for (const std::string& name : opened.webhook.verify.secrets) {
     const auto secret = TRY(read_secret(view, record->number, name));
     opened.secrets.push_back(secret.value_or(""));
@@ -225,7 +242,7 @@ Service::Done InboundWebhookDesk::with_removal(const Command& command, Service::
 /// The event that the request would become. Waits for a jq worker for kTryTime.
 Result<Event> InboundWebhookDesk::event_of(const InboundRequest& request,
                                            const Opened& opened) const {
-  if (auto carried = carried_event(request.headers, request.body)) return *std::move(carried);
+  if (auto carried = carried_by(request, opened.webhook.verify)) return *std::move(carried);
   const TimePoint now = parts_.clock.now();
   MappingRun run = TRY(mapping_run(opened.webhook, request, now));
   if (!run.queries().empty() && !parts_.evaluate) return no_jq_worker();
@@ -265,7 +282,7 @@ void InboundWebhookDesk::accept(const InboundRequest& request, const Opened& ope
   if (auto challenge = challenge_in(verify, request.body)) {
     return done(InboundAnswer{.id = "", .challenge = *std::move(challenge)});
   }
-  if (auto carried = carried_event(request.headers, request.body)) {
+  if (auto carried = carried_by(request, verify)) {
     if (!*carried) return done(tl::unexpected(carried->error()));
     return gate_->publish(request.ns, **std::move(carried), done);
   }

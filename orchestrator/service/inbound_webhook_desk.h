@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/defaults.h"
 #include "base/event.h"
 #include "base/json.h"
 #include "base/result.h"
@@ -54,6 +55,9 @@ class InboundWebhookDesk {
     Metrics& metrics;
     Evaluator evaluate;  ///< null: there are no jq workers
     Publish publish;     ///< is not called after the desk is destroyed
+    /// How long the id of an event is remembered. A time stamp may be half of it from now, either
+    /// way, so that a request that is sent again is known as the same while its stamp is valid.
+    Duration known_for = defaults::kDedupeWindow;
   };
   using Done = std::function<void(Result<InboundAnswer>)>;
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/defaults.h"
 #include "model/attempt_key.h"
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
@@ -68,6 +69,7 @@ class LocalService final : public Service {
     Json info;                 ///< the answer of info(), without the parts that change
     std::string boot;          ///< names this process in the ids of live messages
     AttemptKeys attempt_keys;  ///< those that services get
+    Duration dedupe_window = defaults::kDedupeWindow;  ///< how long ids of events are remembered
     CountRequests count_requests = nullptr;  ///< null: the broker is not asked for workers
     CallFiles* call_files = nullptr;         ///< Service::call_files()
     AnswerStager* answers = nullptr;         ///< of callbacks; set if `call_files` is
@@ -222,7 +224,8 @@ class LocalService final : public Service {
                                .clock = parts_.clock,
                                .metrics = parts_.metrics,
                                .evaluate = parts_.evaluate,
-                               .publish = std::bind_front(&LocalService::publish_events, this)}};
+                               .publish = std::bind_front(&LocalService::publish_events, this),
+                               .known_for = parts_.dedupe_window}};
   Series series_;
   LiveReader live_reader_;
   LiveThread live_;

@@ -34,7 +34,7 @@ class InboundWebhooksTest : public LocalServiceTest {
           "slow": {"verify": {"form": "header", "header": "X-Token", "secrets": ["key"]},
                    "mapping": {"type": "jq(.data.kind | ascii_downcase)",
                                "data": "jq(.headers)"}},
-          "chat": {"verify": {"form": "slack", "secrets": ["key"]},
+          "chat": {"verify": {"form": "slack", "secrets": ["key"], "windowSeconds": 3600},
                    "mapping": {"type": "chat"}}}})j")},
                      nothing());
     world.run_until_idle();
@@ -90,6 +90,40 @@ TEST_F(InboundWebhooksTest, PublishTheEventOfASignedRequestAndAnswerWhenItIsDura
   publisher.waiting[0](PublishAck{.sequence = 1});
   EXPECT_THAT(answers, ElementsAre("event " + event().id));
   EXPECT_THAT(metrics.text(), HasSubstr("millrace_inbound_webhooks_total{signature=\"valid\"} 1"));
+}
+
+TEST_F(InboundWebhooksTest, RefuseATimeStampWhileItsRequestMayBeForgotten) {
+  const InboundRequest request = chat(R"({"n": 1})");
+  world.clock.advance(defaults::kDedupeWindow / 2);
+  send(request);
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  world.clock.advance(seconds(1));
+  send(request);
+  EXPECT_THAT(answers, ElementsAre("hooks.refused"));
+}
+
+TEST_F(InboundWebhooksTest, TakeNoEventFromHeadersThatTheSignatureDoesNotCover) {
+  const Headers added = {{"ce-specversion", "1.0"},
+                         {"Ce-Type", "order.placed"},
+                         {"CE-Source", "/v1/ns/default/sources/orders"},
+                         {"ce-id", "forged"}};
+  InboundRequest request = push();
+  request.headers.insert(request.headers.end(), added.begin(), added.end());
+  send(request);
+  ASSERT_THAT(publisher.messages, SizeIs(1));
+  EXPECT_EQ(event().type, "git.push");
+  EXPECT_NE(event().id, "forged");
+  // With its secret in a header, the other service has sent the whole request.
+  InboundRequest trusted{.ns = "default", .name = "slow", .headers = added, .body = "{}"};
+  trusted.headers.emplace_back("X-Token", "secret");
+  send(trusted);
+  ASSERT_THAT(publisher.messages, SizeIs(2));
+  EXPECT_EQ(event().type, "order.placed");
+  EXPECT_EQ(event().id, "forged");
+  // A structured event is signed with its body.
+  send(push(R"({"specversion":"1.0","id":"e","source":"/s","type":"signed"})"));
+  ASSERT_THAT(publisher.messages, SizeIs(3));
+  EXPECT_EQ(event().type, "signed");
 }
 
 TEST_F(InboundWebhooksTest, AnswerARedeliveryAsTheFirstDelivery) {
