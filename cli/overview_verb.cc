@@ -24,13 +24,16 @@ std::string further_verb(const Json& one) {
     return fmt::format("instance list --has compensations --workflow {}",
                        shell_word(one.value("workflow", "")));
   }
+  if (kind == "pausedSource" || kind == "sourceWaits") {
+    return "source describe " + shell_word(one.value("source", ""));
+  }
   if (kind == "noWorkers") return "function describe " + shell_word(one.value("service", ""));
   return "";
 }
 
 std::string attention_line(const Session& session, const Json& one) {
   std::string line = one.value("kind", "");
-  for (const char* const key : {"workflow", "state", "service", "namespace", "detail"}) {
+  for (const char* const key : {"workflow", "state", "service", "source", "namespace", "detail"}) {
     if (one.contains(key)) line += " " + one.value(key, "");
   }
   if (one.contains("count")) line += fmt::format(": {}", one.at("count").get<uint64_t>());

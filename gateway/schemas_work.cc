@@ -52,12 +52,14 @@ Json overview() {
   using namespace schema;
   const Json attention = with_consequence(
       object({
-          {"kind", word({"failed", "timedout", "compensationStopped", "incompleteGroups",
-                         "pausedWorkflow", "pausedService", "settings", "retrying", "deadline",
-                         "noWorkers", "deadLetters", "unknownNamespace", "server"})},
+          {"kind",
+           word({"failed", "timedout", "compensationStopped", "incompleteGroups", "pausedWorkflow",
+                 "pausedService", "pausedSource", "sourceWaits", "settings", "retrying", "deadline",
+                 "noWorkers", "deadLetters", "unknownNamespace", "server"})},
           {"namespace?", text("The name to which events were sent, and which no namespace has.")},
           {"workflow?", text("The id of the workflow.")},
           {"service?", text("The name of the service.")},
+          {"source?", text("The name of the source.")},
           {"global?", exactly(true, "It is a service of the namespace `default`.")},
           {"instance?", instance_id()},
           {"state?", text("The id of the state.")},
@@ -70,8 +72,8 @@ Json overview() {
       false);
   const Json cut = object({
       {"kind", word({"counts", "failed", "timedout", "compensationStopped", "incompleteGroups",
-                     "pausedWorkflow", "pausedService", "retrying", "deadline", "noWorkers",
-                     "unknownNamespace"})},
+                     "pausedWorkflow", "pausedService", "pausedSource", "sourceWaits", "retrying",
+                     "deadline", "noWorkers", "unknownNamespace"})},
       {"exactUntil?", instant("Nothing that is due before is missing.")},
       {"detail?", text("Why items may be missing, for people; missing: there are more.")},
   });

@@ -141,6 +141,25 @@ void add_unknown_namespaces(Environment& environment, StoredLetters& letters, co
   if (!added) attention.cut(kUnknownNamespace, {{"detail", added.error().message}});
 }
 
+void add_idle_sources(const Result<Json>& sources, Json& overview) {
+  Attention attention(overview);
+  if (!sources) {
+    for (const char* const kind : {"pausedSource", "sourceWaits"}) {
+      attention.cut(kind, {{"detail", sources.error().message}});
+    }
+    return;
+  }
+  for (const Json& source : sources->at("items")) {
+    if (source.at("paused") == true) {
+      attention.add({{"kind", "pausedSource"}, {"source", source.at("name")}});
+    } else if (source.contains("waits")) {
+      attention.add({{"kind", "sourceWaits"},
+                     {"source", source.at("name")},
+                     {"detail", source.at("waits").at("msg")}});
+    }
+  }
+}
+
 void add_attention(const AttentionParts& parts, std::string_view ns, Json& overview) {
   Attention attention(overview);
   add_timed(parts, ns, attention);

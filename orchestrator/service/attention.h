@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/stored_letters.h"
 #include "orchestrator/service/asking_workers.h"
@@ -55,6 +56,10 @@ struct AttentionParts {
 /// cut.
 void add_unknown_namespaces(Environment& environment, StoredLetters& letters, const Status& reads,
                             Json& overview);
+
+/// Adds the items of the kinds `pausedSource` and `sourceWaits`. `sources`: the answer of
+/// SourceDesk::list(). After its error both kinds are cut.
+void add_idle_sources(const Result<Json>& sources, Json& overview);
 
 /// Adds the items of the kinds `retrying`, `deadline` and `noWorkers`. After an error these kinds
 /// are cut. May wait for the engine thread for kIndexPatience, and for the broker for half a

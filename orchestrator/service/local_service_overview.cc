@@ -37,6 +37,7 @@ Result<Json> LocalService::overview(std::string_view ns) {
                  .ask = index_asker(parts_.intake, kIndexPatience),
                  .count_requests = parts_.count_requests},
                 ns, shown);
+  add_idle_sources(source_desk().list(ns), shown);
   const auto letters =
       reads ? letter_desk_.left(ns, "") : Result<uint64_t>(tl::unexpected(reads.error()));
   if (!letters) {

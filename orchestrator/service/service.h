@@ -168,6 +168,7 @@ class Service : public StoreReads {
   /// "detail"?}],"levels","broker":{"reading","waitingFor"?,"losses"},"store"?:{"dataBytes",
   /// "usedBytes"},"asOf"}. Kinds of what asks for attention, 20 of each at most: `failed`,
   /// `timedout` {"workflow","count"}, `pausedWorkflow` {"workflow"}, `pausedService` {"service"},
+  /// `pausedSource` {"source"}, `sourceWaits` {"source","detail"} (nothing is read of it now),
   /// `settings` {"detail"}, `retrying` {"at","since","instance","workflow"?,"state"?}, soonest
   /// first, `deadline` (as `retrying`, with add_consequence(): timeouts of states that are due
   /// within 5 minutes), `noWorkers` {"service","global"?,"count","running","since"} (no worker asks

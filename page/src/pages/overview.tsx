@@ -117,6 +117,10 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
       return <><Status status="paused" /> workflow <WorkflowLink ns={ns} id={workflow} /></>
     case 'pausedService':
       return <><Status status="paused" /> service <a href={href(ns, ['functions'])}>{item.service}</a></>
+    case 'pausedSource':
+      return <><Status status="paused" /> source <a href={href(ns, ['sources', item.source ?? ''])}>{item.source}</a></>
+    case 'sourceWaits':
+      return <><span class="no"><Icon name="warning" /> source waits</span> <a href={href(ns, ['sources', item.source ?? ''])}>{item.source}</a>: {item.detail}</>
     case 'settings':
       return <><span class="no"><Icon name="warning" /> settings</span> {item.detail} <a href={kServer}>Set them again</a></>
     case 'deadLetters':

@@ -85,6 +85,7 @@ TEST_F(ListVerbs, ShowsAnOverview) {
            "`\n"
            "! noWorkers charge: 2 waiting, 0 running, the oldest since 2021-09-01T12:00:00.000Z; "
            "see `millrace -n default function describe charge`\n"
+           "! sourceWaits orders no stream; see `millrace -n default source describe orders`\n"
            "! compensationStopped pay: 1; see `millrace -n default instance list --has "
            "compensations --workflow pay`\n"
            "! incompleteGroups ship: 2; see `millrace -n default group list --workflow ship`\n"

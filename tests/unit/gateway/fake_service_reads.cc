@@ -303,6 +303,7 @@ Result<Json> FakeService::overview(std::string_view ns) {
                          {"count", 2},
                          {"running", 0},
                          {"since", kMoment}},
+                    Json{{"kind", "sourceWaits"}, {"source", "orders"}, {"detail", "no stream"}},
                     Json{{"kind", "compensationStopped"}, {"workflow", "pay"}, {"count", 1}},
                     Json{{"kind", "incompleteGroups"}, {"workflow", "ship"}, {"count", 2}},
                     Json{{"kind", "unknownNamespace"}, {"namespace", "shopp"}, {"count", 4}}})},

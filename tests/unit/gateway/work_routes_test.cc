@@ -68,6 +68,7 @@ TEST_F(WorkRoutes, ShowAnOverviewAndSeries) {
                 "causes":"state","then":"late","error":"direktiv.stateTimeout"},
                {"kind":"noWorkers","service":"charge","count":2,"running":0,
                 "since":"2021-09-01T12:00:00.000Z"},
+               {"kind":"sourceWaits","source":"orders","detail":"no stream"},
                {"kind":"compensationStopped","workflow":"pay","count":1},
                {"kind":"incompleteGroups","workflow":"ship","count":2},
                {"kind":"unknownNamespace","namespace":"shopp","count":4}],

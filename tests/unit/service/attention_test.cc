@@ -235,5 +235,22 @@ TEST_F(AttentionTest, IsCutIfTheNamespaceIsGone) {
   EXPECT_THAT(cut_kinds(overview), ElementsAre("retrying", "deadline", "noWorkers"));
 }
 
+TEST(IdleSources, AskForAttentionIfTheyArePausedOrWait) {
+  Json overview = Json::object();
+  add_idle_sources(Json::parse(R"({"items": [
+    {"name": "a", "paused": false},
+    {"name": "b", "paused": true},
+    {"name": "c", "paused": false, "waits": {"code": "source.no_stream", "msg": "no stream"}}]})"),
+                   overview);
+  EXPECT_EQ(overview["attention"], Json::parse(R"([
+    {"kind": "pausedSource", "source": "b"},
+    {"kind": "sourceWaits", "source": "c", "detail": "no stream"}])"));
+  EXPECT_EQ(overview["cut"], Json::array());
+  add_idle_sources(fail("store.read", "a broken disk"), overview);
+  EXPECT_EQ(overview["cut"], Json::parse(R"([
+    {"kind": "pausedSource", "detail": "a broken disk"},
+    {"kind": "sourceWaits", "detail": "a broken disk"}])"));
+}
+
 }  // namespace
 }  // namespace millrace
