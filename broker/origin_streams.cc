@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -31,7 +32,7 @@ constexpr size_t kMostReadBytes = size_t{4} << 20;
 /// How many bytes of the subject of a missing right an error shows. nats.c keeps no more of one.
 constexpr size_t kMostShownRight = 256;
 
-PullSettings origin_pull() { return {.requests = 2, .batch = 1024}; }
+PullSettings origin_pull(size_t batch) { return {.requests = 2, .batch = batch}; }
 
 tl::unexpected<Error> no_origin_stream(const std::string& stream) {
   return fail("source.no_stream",
@@ -51,7 +52,6 @@ Error no_right_to(const std::string& subject) {
 OriginMessage origin_message(StoredMessage stored) {
   return {.sequence = stored.sequence,
           .stamped = broker_time(stored.stamped),
-          .pending = 0,
           .message = std::move(stored.message)};
 }
 
@@ -113,6 +113,7 @@ class JetStreamOriginReader final : public OriginReader {
       : connection_(connection),
         wish_(std::move(wish)),
         refused_(connection, fmt::format(".{}.{}", wish_.stream, wish_.consumer)),
+        pull_(origin_pull(wish_.batch)),
         position_(wish_.after) {}
 
   Status open() {
@@ -130,8 +131,10 @@ class JetStreamOriginReader final : public OriginReader {
 
   Result<std::vector<OriginMessage>> read(size_t most, Duration at_most) override;
   void acknowledge(const std::vector<std::string>& replies) override;
+  std::optional<uint64_t> pending() override;
 
  private:
+  Result<bool> next_read(Duration at_most, OriginMessage& message);
   Result<bool> next(Duration at_most, OriginMessage& message);
   Result<bool> take(NatsMsgHandle handle, const DeliveryNumbers& numbers, OriginMessage& message);
   Result<std::optional<StoredMessage>> fetch_next();
@@ -143,10 +146,12 @@ class JetStreamOriginReader final : public OriginReader {
   Connection& connection_;
   const OriginWish wish_;
   const RefusedSubject refused_;
-  const PullSettings pull_ = origin_pull();
+  const PullSettings pull_;
   std::unique_ptr<PullConsumer> consumer_;
-  uint64_t position_;               ///< the sequence that was read last
-  steady_clock::time_point heard_;  ///< when the broker last sent something
+  uint64_t position_;                ///< the sequence that came last
+  std::deque<OriginMessage> early_;  ///< came, and were not read yet; wish_.batch at most
+  std::optional<uint64_t> behind_;   ///< how many messages followed the one that came last
+  steady_clock::time_point heard_;   ///< when the broker last sent something
   SpentMessages spent_;
 };
 
@@ -159,7 +164,7 @@ Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Dura
     const auto left = std::chrono::ceil<Duration>(until - steady_clock::now());
     const Duration wait = messages.empty() ? std::max(left, Duration(0)) : Duration(0);
     OriginMessage message;
-    const Result<bool> got = next(wait, message);
+    const Result<bool> got = next_read(wait, message);
     // What came before the end of the consumer is still good; the next call has the error again.
     if (!got && messages.empty()) return tl::unexpected(got.error());
     if (!got) break;
@@ -171,7 +176,29 @@ Result<std::vector<OriginMessage>> JetStreamOriginReader::read(size_t most, Dura
     }
   }
   if (messages.empty()) TRY(refused_.check());
+  if (messages.empty() && at_most > Duration(0)) behind_ = 0;
   return messages;
+}
+
+/// The next message that came early, or that of next().
+Result<bool> JetStreamOriginReader::next_read(Duration at_most, OriginMessage& message) {
+  if (early_.empty()) return next(at_most, message);
+  message = std::move(early_.front());
+  early_.pop_front();
+  return true;
+}
+
+std::optional<uint64_t> JetStreamOriginReader::pending() {
+  // Each message has the number of those that followed when it came, so the newest one is best.
+  while (early_.size() < wish_.batch) {
+    OriginMessage message;
+    const Result<bool> got = next(Duration(0), message);
+    if (!got || !*got) break;  // read() returns the error again
+    early_.push_back(std::move(message));
+  }
+  if (!behind_) return std::nullopt;
+  const size_t waiting = early_.size() < wish_.batch ? 0 : consumer_->waiting();
+  return early_.size() + std::max<uint64_t>(*behind_, waiting);
 }
 
 void JetStreamOriginReader::acknowledge(const std::vector<std::string>& replies) {
@@ -213,7 +240,6 @@ Result<bool> JetStreamOriginReader::next(Duration at_most, OriginMessage& messag
       consumer_->skip();
       position_ = stored->sequence;
       message = origin_message(*std::move(stored));
-      message.pending = 1;
       return true;
     }
     case Got::kGap:
@@ -225,10 +251,9 @@ Result<bool> JetStreamOriginReader::next(Duration at_most, OriginMessage& messag
 
 Result<bool> JetStreamOriginReader::take(NatsMsgHandle handle, const DeliveryNumbers& numbers,
                                          OriginMessage& message) {
-  message = {.sequence = numbers.stream_sequence,
-             .stamped = broker_time(numbers.stamped),
-             .pending = numbers.pending,
-             .message = {}};
+  message = {
+      .sequence = numbers.stream_sequence, .stamped = broker_time(numbers.stamped), .message = {}};
+  behind_ = numbers.pending;
   const char* const reply = wish_.consumes ? natsMsg_GetReply(handle.get()) : nullptr;
   if (reply != nullptr) message.reply = reply;
   // nats.c loses bytes of some headers; then the message is fetched as the broker stored it.
@@ -276,6 +301,19 @@ Result<OriginState> read_origin_state(const Json& answer) {
   return read;
 }
 
+std::string own_stream_behind(std::string_view prefix, const Json& answer) {
+  const Json& config = field(answer, "config");
+  std::vector<Json> copied = {field(config, "mirror")};
+  const Json& sources = field(config, "sources");
+  if (sources.is_array()) copied.insert(copied.end(), sources.begin(), sources.end());
+  for (const Json& one : copied) {
+    // What is external is a stream of another account or domain.
+    const std::string name = text_field(one, "name");
+    if (is_own_stream(prefix, name) && !one.contains("external")) return name;
+  }
+  return "";
+}
+
 bool is_own_stream(std::string_view prefix, std::string_view stream) {
   return stream.starts_with(stream_name(prefix, ""));
 }
@@ -289,6 +327,12 @@ Result<OriginState> JetStreamOrigins::find(const std::string& stream) {
   }
   const Result<Json> answer = connection_.api("STREAM.INFO." + stream, Json::object());
   if (!answer) return tl::unexpected(of_stream(connection_, stream, answer.error()));
+  if (const std::string own = own_stream_behind(options_.prefix, *answer); !own.empty()) {
+    return fail("source.own_stream",
+                fmt::format("stream \"{}\" copies millrace's own stream {}: a source would publish "
+                            "each of its events again and again",
+                            stream, own));
+  }
   return read_origin_state(*answer);
 }
 
@@ -301,7 +345,7 @@ Result<std::optional<OriginMessage>> JetStreamOrigins::message_at(const std::str
 }
 
 Result<uint64_t> JetStreamOrigins::sequence_before(const std::string& stream, TimePoint time) {
-  const PullSettings pull = origin_pull();
+  const PullSettings pull = origin_pull(1);
   StreamInfo whole;
   whole.subjects = {">"};
   const auto consumer =

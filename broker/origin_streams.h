@@ -18,6 +18,10 @@ namespace millrace {
 /// Reads the answer to STREAM.INFO. Errors: `broker.protocol`. Pure.
 Result<OriginState> read_origin_state(const Json& answer);
 
+/// The name of the stream of millrace servers with that prefix, in the same account, of which the
+/// stream in the answer to STREAM.INFO is a mirror or a copy; empty: there is none. Pure.
+std::string own_stream_behind(std::string_view prefix, const Json& answer);
+
 /// Whether the stream is one of the streams of millrace servers with that prefix. Pure.
 bool is_own_stream(std::string_view prefix, std::string_view stream);
 

@@ -125,6 +125,9 @@ class PullConsumer {
   /// Ends next() with kBroken. Any thread.
   void interrupt();
 
+  /// How many messages, or statuses of the broker, have come and were not returned by next().
+  size_t waiting() const { return messages_->waiting(); }
+
   /// The number of delivered messages.
   uint64_t delivered() const { return last_; }
 

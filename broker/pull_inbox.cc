@@ -38,6 +38,12 @@ class PolledInbox : public PullInbox {
     return status == NATS_NO_RESPONDERS ? Took::kDestroyed : Took::kInterrupted;
   }
 
+  size_t waiting() override {
+    int messages = 0;
+    const natsStatus status = natsSubscription_GetPending(subscription_, &messages, nullptr);
+    return status == NATS_OK && messages > 0 ? static_cast<size_t>(messages) : 0;
+  }
+
   void interrupt() override {
     // This fails if the subscription or its connection is closed; then take() has ended too.
     std::ignore = natsSubscription_Unsubscribe(subscription_);
@@ -67,6 +73,11 @@ class ListenedInbox : public PullInbox {
     }
     message = std::move(taken_[next_taken_++]);
     return Took::kMessage;
+  }
+
+  size_t waiting() override {
+    const std::lock_guard lock(mutex_);
+    return arrived_.size() + taken_.size() - next_taken_;
   }
 
   void interrupt() override {

@@ -31,6 +31,8 @@ class PullInbox {
   /// Takes the next message; waits up to `at_most` for it. After kTooMany or kInterrupted there are
   /// no more messages.
   virtual Took take(Duration at_most, NatsMsgHandle& message) = 0;
+  /// How many messages have come and are not taken.
+  virtual size_t waiting() = 0;
   /// Ends take() with kInterrupted.
   virtual void interrupt() = 0;
 

@@ -136,6 +136,7 @@ void add_source_schemas(ApiSchemas& all) {
       {"read?", whole("The sequence that was read last.")},
       {"lag?", whole("How many messages are not applied yet, as far as is known.")},
       {"consumers?", whole("How many consumers this process has created.")},
+      {"interrupted?", whole("How often the consumer, or messages to this process, were lost.")},
       {"recreated?", whole("How often the stream had been created again.")},
       {"rolledBack?", whole("How often the stream had lost messages that were applied.")},
       {"gone?", whole("How many sequences the stream removed before they were read.")},

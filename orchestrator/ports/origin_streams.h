@@ -47,8 +47,7 @@ struct SourceStream {
 
 struct OriginMessage {
   uint64_t sequence = 0;
-  TimePoint stamped;     ///< when the broker stored it
-  uint64_t pending = 0;  ///< how many messages of the same reader follow, as far as is known
+  TimePoint stamped;  ///< when the broker stored it
   NatsMessage message;
   /// By what the reader acknowledges the message; empty: it needs no acknowledgement.
   std::string reply = {};
@@ -67,6 +66,9 @@ struct OriginWish {
   /// reader ends, until release_consumer(). A later reader of the same name gets a new one, and the
   /// stream holds the messages of one of both at any time.
   bool stays = false;
+  /// How many messages the reader asks the broker for at once. More of them wait in this process if
+  /// they come faster than they are read.
+  size_t batch = 1'024;
 };
 
 /// How many messages of a consumed stream may be delivered and not acknowledged: more than may be
@@ -85,6 +87,9 @@ class OriginReader {
   /// Acknowledges messages by their replies, without waiting for the broker. A message whose
   /// acknowledgement is lost is read again by a later reader.
   virtual void acknowledge(const std::vector<std::string>& replies) = 0;
+  /// How many messages follow the one that read() returned last, as far as the broker has said;
+  /// nullopt: it has said nothing yet.
+  virtual std::optional<uint64_t> pending() = 0;
 };
 
 /// Any thread, several at a time. Each call waits for the broker for some seconds at most. Errors:

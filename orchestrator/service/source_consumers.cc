@@ -29,6 +29,7 @@ Result<SourcesLook> look_at_sources(const View& view) {
     if (found != names.end()) found->second = name;
   }));
   for (const auto& [place, record] : sources) {
+    look.all.insert(place);
     const std::string& ns = names.at(place.ns);
     if (ns.empty() || record.is_paused) continue;
     look.read.emplace(place, SourceToRead{.ns = ns, .consumer = consumer_of(ns, place, record)});

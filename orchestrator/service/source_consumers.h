@@ -25,8 +25,9 @@ struct SourceToRead {
 
 /// What the rows of one commit say about the sources.
 struct SourcesLook {
-  std::map<SourcePlace, SourceToRead> read;
-  std::vector<SourceConsumer> left;  ///< the left consumers, in ascending order
+  std::set<SourcePlace> all;                 ///< also those that are paused
+  std::map<SourcePlace, SourceToRead> read;  ///< those that are to be read
+  std::vector<SourceConsumer> left;          ///< the left consumers, in ascending order
 };
 
 /// Damaged rows are left out; the store check names them. Errors: `store.*`.

@@ -34,6 +34,7 @@ Json source_json(const std::string& name, const std::string& stream, const Sourc
   json["read"] = figures->position;
   if (figures->lag) json["lag"] = *figures->lag;
   json["consumers"] = figures->consumers;
+  json["interrupted"] = figures->interrupted;
   json["recreated"] = figures->recreated;
   json["rolledBack"] = figures->rolled_back;
   json["gone"] = figures->gone;

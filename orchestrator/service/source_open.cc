@@ -60,10 +60,10 @@ Result<bool> SourceRun::open(const Rows& rows) {
                                      .consumer = consumer_name(ns_, place_.name, origin_.source),
                                      .after = floor,
                                      .consumes = settings_.consume,
-                                     .stays = settings_.consume && state.needs_interest()}));
+                                     .stays = settings_.consume && state.needs_interest(),
+                                     .batch = batch_of(settings_.rate)}));
   position_ = floor;
   careful_ = most_unapplied(settings_.rate);
-  pending_.reset();
   event_stream_ = rows.cursor.stream_created;
   count(&SourceFigures::consumers, &SourceTotals::consumers);
   return true;
@@ -85,7 +85,13 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
   }
   if (state.last >= highest) {
     const auto present = TRY(parts_.origins.message_at(stream_, highest));
-    if (!present || present->stamped == stamped) return std::optional<uint64_t>();
+    if (present && present->stamped == stamped) return std::optional<uint64_t>();
+    // It may have been removed alone: then those that came later have higher sequences.
+    if (!present && state.first > highest) return std::optional<uint64_t>();
+    if (!present) {
+      const uint64_t before = TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1)));
+      return before < highest ? std::optional(before) : std::nullopt;
+    }
   }
   // Messages of the same millisecond as the newest applied one count as applied.
   return std::optional(TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1))));

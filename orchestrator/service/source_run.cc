@@ -32,6 +32,9 @@ constexpr uint32_t kSourcePagesInSecond = 100;
 constexpr Duration kStalled{2'000};
 /// The error of a right that the NATS server does not give millrace.
 constexpr std::string_view kNotPermitted = "source.not_permitted";
+/// The error of messages that were lost on their way to this process, or of a consumer that is
+/// gone.
+constexpr std::string_view kInterrupted = "source.interrupted";
 /// How many dead letters, and bytes of them, one command makes.
 constexpr size_t kMostRefused = 32;
 constexpr size_t kMostRefusedBytes = size_t{1} << 20;
@@ -52,6 +55,14 @@ Result<Json> await_command(const SourceParts& parts, Command command) {
   parts.command(std::move(command),
                 [answered](Result<Json> result) { answered->set_value(std::move(result)); });
   return answer.get();
+}
+
+SourceFigures SourceFigures::past() const {
+  SourceFigures past = *this;
+  past.is_read = false;
+  past.lag.reset();
+  past.waits.reset();
+  return past;
 }
 
 SourceRun::SourceRun(const SourceParts& parts, SourcePlace place, std::string ns,
@@ -108,16 +119,20 @@ void SourceRun::close() {
 
 Duration SourceRun::turn() {
   Result<Duration> wait = advance();
+  const auto pending = reader_ == nullptr ? std::nullopt : reader_->pending();
   note([&](SourceFigures& figures) {
     figures.waits = wait ? held_ : std::optional(wait.error());
     // What is done without the right, such as acknowledgements, fails again and again, and between
     // two failures the stream is read.
     if (!wait && wait.error().code == kNotPermitted) figures.notice = wait.error();
+    if (!wait && wait.error().code == kInterrupted) {
+      ++figures.interrupted;
+      // What was lost is of more interest.
+      if (!figures.notice) figures.notice = wait.error();
+    }
     figures.is_read = reader_ != nullptr;
     figures.position = position_;
-    figures.lag = reader_ == nullptr || !pending_
-                      ? std::nullopt
-                      : std::optional(*pending_ + prepared_.size() + unapplied());
+    figures.lag = pending ? std::optional(*pending + prepared_.size() + unapplied()) : std::nullopt;
   });
   log_change(wait ? Status() : Status(tl::unexpected(wait.error())));
   if (wait) return *wait;
@@ -154,9 +169,14 @@ Result<Duration> SourceRun::advance() {
   }
   map_prepared();
   TRY(take_acks());
-  // The pause may have been answered meanwhile: then none of these messages is published.
+  // A pause, or other settings, may have been answered meanwhile: then none of these messages is
+  // published as it is prepared, and they are read again.
   rows = TRY(rows_to_read());
   if (!rows) return kAfterSourceError;
+  if (!has_settings_of(*rows)) {
+    close();
+    return Duration(0);
+  }
   if (!prepared_.empty() && !prepared_.front().event) return kWhileMapping;
   return TRY(publish(*rows, ready())) ? Duration(0) : kAfterSourceError;
 }
@@ -184,9 +204,13 @@ Result<std::optional<SourceRun::Rows>> SourceRun::read_rows() const {
                             .cursor = TRY(read_cursor(view))});
 }
 
+bool SourceRun::has_settings_of(const Rows& rows) const {
+  return rows.source.settings == settings_text_ && rows.source.origin == origin_;
+}
+
 /// New settings count from the next message on.
 Status SourceRun::take_settings(const Rows& rows) {
-  if (rows.source.settings == settings_text_ && rows.source.origin == origin_) return {};
+  if (has_settings_of(rows)) return {};
   close();
   settings_ = TRY(read_source_settings(rows.source.settings));
   settings_text_ = rows.source.settings;
@@ -267,7 +291,6 @@ Result<Duration> SourceRun::read_page(const Rows& rows) {
   // What is sent has its acknowledgements soon.
   const Duration patience = sent_ ? Duration(0) : parts_.patience;
   std::vector<OriginMessage> messages = TRY(reader_->read(most, patience));
-  if (messages.empty()) pending_ = 0;
   for (OriginMessage& message : messages) {
     if (is_of_rolled_back_queue(rows, message)) {
       TRY(move_to_all(rows));
@@ -315,7 +338,6 @@ void SourceRun::acknowledge_applied(const Rows& rows) {
 SourceRun::Prepared SourceRun::prepared(OriginMessage message) {
   note_gap(message.sequence);
   const uint64_t previous = std::exchange(position_, message.sequence);
-  pending_ = message.pending;
   return {.previous = previous, .message = std::move(message)};
 }
 

@@ -46,6 +46,13 @@ constexpr size_t most_unapplied(uint32_t rate) {
   constexpr uint32_t kInSecond = 50;
   return std::max<size_t>(kLeastUnapplied, rate / kInSecond);
 }
+/// How many messages of the origin stream are asked for at once: as many as the rate permits in a
+/// twentieth of a second. So the lag of a slow source is known, and few messages of a consumed
+/// stream wait in this process.
+constexpr size_t batch_of(uint32_t rate) {
+  constexpr uint32_t kInSecond = 20;
+  return std::clamp<size_t>(rate / kInSecond, 1, 1'024);
+}
 /// How many bytes of them in both cases.
 inline constexpr size_t kMostUnappliedBytes = size_t{8} << 20;
 /// How long it counts that another event came.
@@ -95,12 +102,16 @@ struct SourceFigures {
   uint64_t position = 0;        ///< the sequence that was read last
   std::optional<uint64_t> lag;  ///< messages that are not applied yet; nullopt: it is not known
   uint64_t consumers = 0;       ///< consumers that were created
+  uint64_t interrupted = 0;     ///< how often the consumer or messages to this process were lost
   uint64_t recreated = 0;       ///< how often the origin stream had been created again
   uint64_t rolled_back = 0;     ///< how often it had lost messages that were applied
   uint64_t gone = 0;            ///< sequences that it removed before they were read
   uint64_t lost_events = 0;     ///< how often the event stream had lost events of the source
   std::optional<Error> waits;   ///< why nothing is read now
   std::optional<Error> notice;  ///< what happened last to the origin stream, or the event stream
+
+  /// What stays when the source is no longer read: the counts, and the notice.
+  SourceFigures past() const;
 };
 
 class SourceRun {
@@ -110,6 +121,9 @@ class SourceRun {
   /// again that is to be deleted.
   SourceRun(const SourceParts& parts, SourcePlace place, std::string ns,
             std::optional<SourceConsumer> consumer);
+
+  /// Counts on from these figures, of an earlier run of the source. Before the first turn.
+  void count_on(const SourceFigures& past) { figures_ = past; }
 
   /// Reads and publishes one page. Returns how long to wait before the next turn.
   Duration turn();
@@ -162,6 +176,7 @@ class SourceRun {
   Result<Duration> advance();
   Result<std::optional<Rows>> rows_to_read();
   Result<std::optional<Rows>> read_rows() const;
+  bool has_settings_of(const Rows& rows) const;
   Status take_settings(const Rows& rows);
   Result<bool> open(const Rows& rows);
   Result<std::optional<OriginState>> origin_state();
@@ -211,9 +226,7 @@ class SourceRun {
   std::string stream_;   ///< the name of the origin stream
   OriginStream origin_;  ///< what reader_ reads
   std::unique_ptr<OriginReader> reader_;
-  uint64_t position_ = 0;  ///< the sequence that was read last
-  /// Messages of the origin stream behind position_; nullopt: none was looked for yet.
-  std::optional<uint64_t> pending_;
+  uint64_t position_ = 0;                  ///< the sequence that was read last
   uint64_t gone_to_ = 0;                   ///< what is gone before this sequence is counted
   std::vector<Gap> gaps_;                  ///< not checked yet; about kMostGapsNoted at most
   std::optional<TimePoint> gaps_checked_;  ///< when the origin stream was last asked about gaps

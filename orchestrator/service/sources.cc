@@ -157,10 +157,12 @@ std::vector<SourceConsumer> Sources::adjust() {
   Readings ended;
   {
     const std::lock_guard lock(mutex_);
+    std::erase_if(past_, [&](const auto& one) { return !looked->all.contains(one.first); });
     for (auto one = readings_.begin(); one != readings_.end();) {
       if (goes_on(one->first, *one->second, *looked)) {
         ++one;
       } else {
+        past_[one->first] = one->second->run.figures().past();  // until the thread has ended
         ended.insert(readings_.extract(one++));
       }
     }
@@ -171,6 +173,7 @@ std::vector<SourceConsumer> Sources::adjust() {
         continue;
       }
       auto reading = std::make_unique<Reading>(parts_, place, source);
+      if (const auto past = past_.extract(place)) reading->run.count_on(past.mapped());
       reading->thread = std::thread([this, &one = *reading] { read(one); });
       readings_.emplace(place, std::move(reading));
     }
@@ -197,13 +200,16 @@ void Sources::end(Readings ended) {
   }
   changed_.notify_all();
   for (const auto& [place, reading] : ended) reading->thread.join();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, reading] : ended) past_[place] = reading->run.figures().past();
 }
 
 std::optional<SourceFigures> Sources::figures_of(const SourcePlace& place) const {
   const std::lock_guard lock(mutex_);
   const auto found = readings_.find(place);
-  if (found == readings_.end()) return std::nullopt;
-  return found->second->run.figures();
+  if (found != readings_.end()) return found->second->run.figures();
+  const auto past = past_.find(place);
+  return past == past_.end() ? std::nullopt : std::optional(past->second);
 }
 
 void Sources::add_to(PartLevels& levels) const {
@@ -368,8 +374,17 @@ Status Sources::check_programs(const SourceSettings& settings) const {
   return check_mapping_programs(all, parts_.check_programs);
 }
 
-/// See type_warnings(); none if the types of the namespace are not known.
+/// See type_warnings(), which says nothing if the types of the namespace are not known. Without a
+/// mapping, the messages of a consumed stream may all be lost to it.
 Json Sources::warnings_about(std::string_view ns, const SourceSettings& settings) const {
+  if (settings.consume && !settings.mapping) {
+    return Json::array(
+        {{{"path", "mapping"},
+          {"message",
+           "without a mapping, each message that is no CloudEvent becomes a dead letter, and is "
+           "acknowledged, so that the stream may remove it; see what the messages become with "
+           "`millrace source try`, or leave `consume` out"}}});
+  }
   if (!settings.mapping || parts_.definitions == nullptr) return Json::array();
   const Result<Snapshot> view = Snapshot::take(parts_.environment);
   if (!view) return Json::array();

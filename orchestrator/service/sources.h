@@ -97,6 +97,7 @@ class Sources final : public SourceDesk {
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   Readings readings_;
+  std::map<SourcePlace, SourceFigures> past_;  ///< of sources that are not read now
   bool stopping_ = false;
   bool has_changed_ = false;
   /// The namespaces and names of sources whose streams of millrace are to be deleted.

@@ -1675,7 +1675,7 @@ export type Overview = {
     /** It is a service of the namespace `default`. */
     global?: true
     instance?: string
-    kind: "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "unknownNamespace" | "server"
+    kind: "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "pausedSource" | "sourceWaits" | "settings" | "retrying" | "deadline" | "noWorkers" | "deadLetters" | "unknownNamespace" | "server"
     /** The name to which events were sent, and which no namespace has. */
     namespace?: string
     /** How many tasks of the service run. */
@@ -1684,6 +1684,8 @@ export type Overview = {
     service?: string
     /** Since when the instance is in the state, or the oldest task waits. */
     since?: string
+    /** The name of the source. */
+    source?: string
     /** The id of the state. */
     state?: string
     /** The id of the state in which the instance continues. */
@@ -1707,7 +1709,7 @@ export type Overview = {
     detail?: string
     /** Nothing that is due before is missing. */
     exactUntil?: string
-    kind: "counts" | "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "retrying" | "deadline" | "noWorkers" | "unknownNamespace"
+    kind: "counts" | "failed" | "timedout" | "compensationStopped" | "incompleteGroups" | "pausedWorkflow" | "pausedService" | "pausedSource" | "sourceWaits" | "retrying" | "deadline" | "noWorkers" | "unknownNamespace"
   }>
   levels: {
     evaluationsRunning: number
@@ -2223,6 +2225,8 @@ export type Source = {
   gone?: number
   /** The highest sequence that is applied. */
   highest: number
+  /** How often the consumer, or messages to this process, were lost. */
+  interrupted?: number
   /** How many messages are not applied yet, as far as is known. */
   lag?: number
   lastRefusal?: {

@@ -378,6 +378,43 @@ TEST_F(SourcesProgram, CountNoReplayOfAnEventThatTheyMade) {
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
+TEST_F(SourcesProgram, ShowHowManyMessagesWaitAlsoOfASlowSource) {
+  apply(R"({"stream": "ORDERS", "begin": "all", "rate": 1, "mapping": {"type": "order.placed"}})");
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == true; }));
+  const auto publish = [&](int count) {
+    for (int i = 0; i < count; ++i) client_->publish("shop.orders.eu", "{}");
+    client_->flush();
+  };
+  // They come while the source reads, one after the other.
+  publish(30);
+  const auto counts = [&](int all) {
+    return eventually([&] {
+      const Json shown = source();
+      return shown.contains("lag") && shown["read"] >= 1 &&
+             shown["lag"].get<int>() + shown["position"].get<int>() == all;
+    });
+  };
+  EXPECT_TRUE(counts(30)) << source();
+  publish(20);
+  EXPECT_TRUE(counts(50)) << source();
+
+  // What was counted stays when the source is paused.
+  ASSERT_TRUE(connection_->api("STREAM.PURGE.ORDERS", {{"seq", 45}}));
+  apply(
+      R"({"stream": "ORDERS", "begin": "all", "rate": 100, "mapping": {"type": "order.placed"}})");
+  ASSERT_TRUE(eventually([&] { return source()["position"] == 50 && source()["gone"] > 0; }))
+      << source();
+  const Json before = source();
+  millrace_.cli({"source", "pause", "orders"});
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == false; }));
+  EXPECT_EQ(source()["gone"], before["gone"]);
+  EXPECT_EQ(source()["notice"], before["notice"]);
+  EXPECT_FALSE(source().contains("lag"));
+  millrace_.cli({"source", "resume", "orders"});
+  ASSERT_TRUE(eventually([&] { return source()["reading"] == true; }));
+  EXPECT_EQ(source()["gone"], before["gone"]);
+}
+
 TEST_F(SourcesProgram, ArePausedAndDeletedByTheCommandLine) {
   EXPECT_EQ(millrace_
                 .cli({"source", "apply", "orders", "--settings",

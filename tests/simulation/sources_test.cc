@@ -73,6 +73,8 @@ TEST_F(SourcesSimulation, ComeBackWhenTheirConsumerWasDeleted) {
   add_orders(2);
   run->turn();
   EXPECT_EQ(run->figures().waits.value_or(Error()).code, "source.interrupted");
+  EXPECT_EQ(run->figures().notice.value_or(Error()).code, "source.interrupted");
+  EXPECT_EQ(run->figures().interrupted, 1U);
   settle();
   EXPECT_THAT(world.instances(), SizeIs(4));
   EXPECT_EQ(run->figures().consumers, 2U);
@@ -120,6 +122,33 @@ TEST_F(SourcesSimulation, SeeARollBackAlsoIfTheOriginStreamHasGrownSince) {
   settle();
   EXPECT_THAT(world.instances(), SizeIs(9));
   EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+TEST_F(SourcesSimulation, SeeARollBackAlsoIfTheNewestAppliedMessageIsMissing) {
+  add_orders(5);
+  apply();
+  settle();
+  origins.roll_back("ORDERS", 3);
+  origins.delete_consumers();
+  add_orders(4);  // the stream ends with 7
+  origins.streams["ORDERS"].messages.erase(5);
+  run->turn();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(8)) << "5, and 4, 6 and 7 once more";
+  EXPECT_EQ(run->figures().rolled_back, 1U);
+}
+
+TEST_F(SourcesSimulation, TakeTheRemovalOfTheNewestAppliedMessageForNoRollBack) {
+  add_orders(5);
+  apply();
+  settle();
+  origins.streams["ORDERS"].messages.erase(5);
+  origins.delete_consumers();
+  add_orders(2);
+  turn_later();
+  settle();
+  EXPECT_THAT(world.instances(), SizeIs(7));
+  EXPECT_EQ(run->figures().rolled_back, 0U);
 }
 
 TEST_F(SourcesSimulation, CountTheMessagesThatAreGoneBeforeTheyAreReadOnce) {
@@ -243,6 +272,20 @@ TEST_F(SourcesSimulation, PublishNoMessageThatIsReadWhileAPauseIsAnswered) {
   world.must(PauseSource{.ns = "default", .name = "orders", .paused = false});
   settle();
   EXPECT_THAT(world.instances(), SizeIs(2));
+}
+
+TEST_F(SourcesSimulation, UseTheMappingThatWasAnsweredWhileAMessageWasRead) {
+  add_plain("{}");
+  apply(R"({"begin":"all","mapping":{"type":"before"},"stream":"ORDERS"})");
+  settle();
+  add_plain("{}");
+  origins.while_reading = [&] {
+    change(R"({"begin":"all","mapping":{"type":"behind"},"stream":"ORDERS"})");
+  };
+  turn_later();
+  EXPECT_FALSE(origins.while_reading) << "the message was read";
+  settle();
+  EXPECT_THAT(types_of_events(), ElementsAre("before", "behind"));
 }
 
 TEST_F(SourcesSimulation, HaveABoundOfEventsThatAreNotApplied) {

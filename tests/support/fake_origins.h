@@ -40,7 +40,6 @@ class FakeOrigins final : public OriginStreams {
     if (to.needs_interest() && to.kept.empty()) return to.last;
     to.messages[to.last] = {.sequence = to.last,
                             .stamped = time_,
-                            .pending = 0,
                             .message = {.subject = subject, .headers = {}, .data = data}};
     return to.last;
   }
@@ -149,6 +148,7 @@ class FakeOrigins final : public OriginStreams {
       if (deletions_ != origins_.deletions_) {
         return fail("source.interrupted", "the consumer was deleted");
       }
+      has_read_ = true;
       std::vector<OriginMessage> messages;
       const auto& all = origins_.streams[wish_.stream].messages;
       for (auto one = all.upper_bound(wish_.after); one != all.end() && messages.size() < most;
@@ -160,6 +160,15 @@ class FakeOrigins final : public OriginStreams {
       }
       if (const auto act = std::exchange(origins_.while_reading, nullptr)) act();
       return messages;
+    }
+    std::optional<uint64_t> pending() override {
+      if (!has_read_) return std::nullopt;
+      const auto& all = origins_.streams[wish_.stream].messages;
+      uint64_t behind = 0;
+      for (auto one = all.upper_bound(wish_.after); one != all.end(); ++one) {
+        if (selects(one->second.message.subject)) ++behind;
+      }
+      return behind;
     }
     void acknowledge(const std::vector<std::string>& replies) override {
       if (origins_.loses_acknowledgements) return;
@@ -179,6 +188,7 @@ class FakeOrigins final : public OriginStreams {
     FakeOrigins& origins_;
     OriginWish wish_;
     const uint64_t deletions_;
+    bool has_read_ = false;
   };
 
   TimePoint time_ = from_millis(1'700'000'000'000);

@@ -115,6 +115,7 @@ export function NewestEvents({ ns, source, children }: { ns: string; source: str
 export function incidentsOf(source: Source): string[] {
   const all: Array<[number | undefined, (number: number) => string]> = [
     [source.consumers, (number) => `${plural(number, 'consumer')} created`],
+    [source.interrupted, (number) => `reading was interrupted ${plural(number, 'time')}`],
     [source.recreated, (number) => `the stream was created again ${plural(number, 'time')}`],
     [source.rolledBack, (number) => `the stream lost messages that were applied ${plural(number, 'time')}`],
     [source.gone, (number) => `${plural(number, 'sequence')} removed from the stream before ${number === 1 ? 'it was' : 'they were'} read`],

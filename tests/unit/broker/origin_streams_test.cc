@@ -51,5 +51,20 @@ TEST(OriginStreams, KnowTheStreamsOfMillrace) {
   EXPECT_FALSE(is_own_stream("millrace", "MILLRACE"));
 }
 
+TEST(OriginStreams, KnowCopiesOfTheStreamsOfMillrace) {
+  const auto behind = [](const Json& config) {
+    return own_stream_behind("millrace", answer_with(config, Json::object()));
+  };
+  EXPECT_EQ(behind({{"mirror", {{"name", "MILLRACE_EVENTS"}}}}), "MILLRACE_EVENTS");
+  EXPECT_EQ(behind({{"sources",
+                     Json::array({Json{{"name", "ORDERS"}}, Json{{"name", "MILLRACE_EVENTS"}}})}}),
+            "MILLRACE_EVENTS");
+  EXPECT_EQ(behind({{"mirror", {{"name", "ORDERS"}}}}), "");
+  EXPECT_EQ(behind({{"mirror", {{"name", "MILLRACE_EVENTS"}, {"external", {{"api", "x"}}}}}}), "")
+      << "a stream of another account";
+  EXPECT_EQ(behind(Json::object()), "");
+  EXPECT_EQ(behind({{"mirror", 7}, {"sources", Json::array({7})}}), "");
+}
+
 }  // namespace
 }  // namespace millrace

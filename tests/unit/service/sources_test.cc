@@ -132,6 +132,8 @@ TEST_F(SourcesTest, ConsumeStreamsThatDoNotKeepTheirMessages) {
   ASSERT_TRUE(apply(R"({"stream":"ORDERS","consume":true,"begin":"all"})"));
   const auto faster = apply(R"({"stream":"ORDERS","consume":true,"begin":"all","rate":7})");
   ASSERT_TRUE(faster);
+  ASSERT_EQ((*faster)["warnings"].size(), 1U) << *faster;
+  EXPECT_EQ((*faster)["warnings"][0]["path"], "mapping");
   EXPECT_EQ((*faster)["continues"], true);
   const auto other =
       apply(R"({"stream":"ORDERS","consume":true,"begin":"all","subjects":["shop.b"]})");
@@ -163,6 +165,12 @@ TEST_F(SourcesTest, ArePausedAndDeleted) {
   });
   ASSERT_TRUE(removed);
   EXPECT_EQ(code_of(service->source_desk().get("default", "orders")), "source.not_found");
+}
+
+TEST_F(SourcesTest, AskForAttentionWhileTheyArePaused) {
+  ASSERT_TRUE(apply(R"({"stream":"ORDERS","paused":true})"));
+  EXPECT_EQ(service->overview("default").value().at("attention"),
+            Json::parse(R"([{"kind": "pausedSource", "source": "orders"}])"));
 }
 
 TEST_F(SourcesTest, HaveAStreamOfMillraceIfTheyNameNone) {
