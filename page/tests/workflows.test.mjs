@@ -107,7 +107,62 @@ test('15 graph: each state is a node and each way a way, in all workflows', asyn
     const shown = await page.locator('svg [data-state]').evaluateAll((nodes) => nodes.map((node) => node.dataset.state).sort())
     assert.deepEqual(shown, graph.states.map((state) => state.id).sort(), id)
     assert.equal(await page.locator('svg .way').count(), graph.ways.length + (graph.start.state === null ? 0 : 1), id)
+    assert.deepEqual(await looseEnds(page), [], id)
   }
+})
+
+/** The ways of the graph that is shown that do not begin at the edge of the box of their source and end at that of their target, and loops that are no more than a line. */
+function looseEnds(page) {
+  return page.locator('.graph svg').evaluate((svg) => {
+    const boxes = new Map([...svg.querySelectorAll('.node')].map((node) => [node.dataset.state ?? `(${{ end: 'end', 'any state': 'any' }[node.textContent] ?? 'start'})`, node.querySelector('rect').getBBox()]))
+    // Two pixels: the border of a box is as wide as that.
+    const isAtEdge = ({ x, y }, box) => box && x >= box.x - 2 && x <= box.x + box.width + 2 && y >= box.y - 2 && y <= box.y + box.height + 2
+      && !(x > box.x + 2 && x < box.x + box.width - 2 && y > box.y + 2 && y < box.y + box.height - 2)
+    return [...svg.querySelectorAll('.way')].flatMap((way) => {
+      const [source, target] = way.dataset.way.split('>')
+      const isJoined = isAtEdge(way.getPointAtLength(0), boxes.get(source)) && isAtEdge(way.getPointAtLength(way.getTotalLength()), boxes.get(target))
+      const isLine = source === target && (way.getBBox().height < 4 || way.getBBox().width < 8)
+      return isJoined && !isLine && way.getAttribute('marker-end') ? [] : [`${way.dataset.way} ${way.getAttribute('d')}`]
+    })
+  })
+}
+
+test('15 graph: ways that lead back to their state are loops beside it, one around the other', async () => {
+  const events = ['sale', 'return', 'gift', ''].map((type) => `      - {event: {type: ${type || 'other'}}, ${type && `transform: 'jq({x: ${JSON.stringify(type)}})', `}transition: collect}`)
+  await server.call('PUT', '/v1/ns/default/workflows/loops', `id: loops\nstates:\n  - id: collect\n    type: eventXor\n    events:\n${events.join('\n')}\n`, { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default/workflows/loops/graph')
+  await page.locator('svg .way').nth(3).waitFor({ state: 'attached' })
+  assert.deepEqual(await looseEnds(page), [])
+  const boxes = await page.locator('svg .way[data-way="collect>collect"]').evaluateAll((ways) => ways.map((way) => way.getBBox()).map(({ y, width, height }) => ({ y, width, height })).sort((a, b) => a.width - b.width))
+  assert.equal(boxes.length, 4)
+  for (const [index, box] of boxes.slice(1).entries()) assert.ok(box.width > boxes[index].width + 4 && box.height > boxes[index].height && box.y < boxes[index].y, JSON.stringify(boxes))
+  await page.context().close()
+})
+
+test('15 graph: the way to the end is marked as taken by an instance that took it, and by no other', async () => {
+  const failing = 'id: raises\nstates:\n- {id: first, type: noop, transition: last}\n- {id: last, type: noop, transform: jq(error)}\n'
+  await server.call('PUT', '/v1/ns/default/workflows/raises', failing, { 'content-type': 'application/yaml' })
+  await server.call('PUT', '/v1/ns/default/workflows/ends', failing.replace('raises', 'ends').replace(', transform: jq(error)', ''), { 'content-type': 'application/yaml' })
+  const complete = await server.run('ends')
+  const failed = await server.run('raises')
+  const stopped = await server.run('fails')
+  await server.reaches(complete, 'complete')
+  await server.reaches(failed, 'failed')
+  await server.reaches(stopped, 'failed')
+  const page = await console_.open(`#/default/instances/${complete}/story`)
+  const taken = () => page.locator('svg .way.is-taken').evaluateAll((ways) => ways.map((way) => way.dataset.way).sort())
+  await page.locator('svg .way').first().waitFor({ state: 'attached' })
+  assert.deepEqual(await taken(), ['(start)>first', 'first>last', 'last>(end)'])
+  await console_.show(page, `default/instances/${complete}/story?at=3`)
+  await page.locator('h2', { hasText: 'Graph at record 3' }).waitFor()
+  assert.deepEqual(await taken(), ['(start)>first', 'first>last'])
+  await console_.show(page, `default/instances/${failed}/story`)
+  await page.locator('svg [data-state="last"].is-bad').waitFor()
+  assert.deepEqual(await taken(), ['(start)>first', 'first>last'])
+  await console_.show(page, `default/instances/${stopped}/story`)
+  await page.locator('svg [data-state="stop"].is-bad').waitFor()
+  assert.deepEqual(await taken(), ['(start)>stop', 'stop>(end)'])
+  await page.context().close()
 })
 
 test('15 graph: the current state is marked, and the keyboard alone reaches each state', async () => {

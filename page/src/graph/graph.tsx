@@ -19,7 +19,7 @@ const kLeastFit = 0.65
 const kScrollBar = 16
 /** The ids of the boxes that are no states; a state's id has no such character. */
 const kStart = '(start)'
-const kEnd = '(end)'
+export const kEnd = '(end)'
 const kAny = '(any)'
 
 /** The calls of a foreach or parallel state. */
@@ -42,7 +42,7 @@ export interface GraphProps {
   /** The state in which the instance is. */
   current?: string | null
   isBad?: boolean
-  /** The states that were entered, in their order. */
+  /** The states that were entered, in their order; `kEnd` last, if the way to the end was taken. */
   visited?: string[]
   status?: string
   /** What is shown in a state besides its type, such as a number of instances, or what became of its compensation. */
@@ -190,7 +190,7 @@ function Picture(props: GraphProps & { model: Model; drawing: Drawing; zoom: num
           // The bar stands below the texts.
           const y = at.y - (state && props.calls && makesManyCalls(state) ? 4 : 0)
           const kindAt = y + (notes ? 5 : 12) - top + kLine * (box.lines.length - 1)
-          if (!state) return <g key={box.id} class="node terminal"><rect x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="14" /><Lines x={at.x} y={at.y + 4 - top} lines={box.lines} /></g>
+          if (!state) return <g key={box.id} class={`node terminal${visited.includes(box.id) ? ' is-taken' : ''}`}><rect x={at.x - box.width / 2} y={at.y - box.height / 2} width={box.width} height={box.height} rx="14" /><Lines x={at.x} y={at.y + 4 - top} lines={box.lines} /></g>
           const isNow = box.id === current
           return (
             <g key={box.id} class={`node${visited.includes(box.id) ? ' is-taken' : ''}${isNow ? (isBad ? ' is-bad' : ' is-now') : ''}`} data-state={box.id}

@@ -1,7 +1,6 @@
 // The pages by the first part of their address.
 import type { ComponentType } from 'preact'
 import type { Route } from '../core/route'
-import { EventsPage } from './events'
 import { InstancePage } from './instance'
 import { InstancesPage } from './instances'
 import { OverviewPage } from './overview'
@@ -19,6 +18,7 @@ export interface PageProps {
 const CallsPage = lazy(async () => (await import('./calls')).CallsPage)
 const DeadLetterPage = lazy(async () => (await import('./dead_letters')).DeadLetterPage)
 const DeadLettersPage = lazy(async () => (await import('./dead_letters')).DeadLettersPage)
+const EventsPage = lazy(async () => (await import('./events')).EventsPage)
 const FunctionsPage = lazy(async () => (await import('./functions')).FunctionsPage)
 const GroupsPage = lazy(async () => (await import('./groups')).GroupsPage)
 const QueuesPage = lazy(async () => (await import('./queues')).QueuesPage)

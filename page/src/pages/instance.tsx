@@ -7,7 +7,7 @@ import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useInterval, useThrottle } from '../core/resource'
 import { href, navigate, route, setQuery } from '../core/route'
-import { Graph, makesManyCalls, type CallsEnded } from '../graph/graph'
+import { Graph, kEnd, makesManyCalls, type CallsEnded } from '../graph/graph'
 import { Clock, CopyButton, count, EventIdLink, InstanceLink, Loaded, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
@@ -143,10 +143,21 @@ function callsEnded(graph: WorkflowGraph, { state, callCounts = {} }: Instance, 
   return new Map(at === null && isMany && total > 0 && state ? [[state, { ended: complete + failed, failed, total }]] : [])
 }
 
+/** The states that the records enter, and the end if the way to it was taken: not by an error that nothing caught. */
+function visitedOf(records: StoryRecord[]): string[] {
+  let hasRaised = false
+  return records.flatMap(({ kind, state, detail }) => {
+    hasRaised = kind === 'raised' || (hasRaised && kind !== 'entered')
+    if (kind === 'entered' && state) return [state]
+    const { status } = (detail ?? {}) as { status?: string }
+    return kind === 'ended' && (status === 'complete' || (status === 'failed' && !hasRaised)) ? [kEnd] : []
+  })
+}
+
 function InstanceGraph({ ns, graph, instance, story, at }: { ns: string; graph: WorkflowGraph; instance: Instance; story: StoryState; at: number | null }) {
   const records = story.items.filter((record) => at === null || record.number <= at)
-  const visited = records.filter((record) => record.kind === 'entered' && record.state).map((record) => record.state ?? '')
-  const current = at === null ? (instance.failedState ?? instance.state) : visited.at(-1) ?? null
+  const visited = visitedOf(records)
+  const current = at === null ? (instance.failedState ?? instance.state) : visited.findLast((state) => state !== kEnd) ?? null
   // The boxes have room for notes from the first moment on, so that none moves.
   const calls = graph.states.some(makesManyCalls) ? callsEnded(graph, instance, at) : undefined
   const notes = calls || graph.states.some((state) => state.undo) ? undoNotes(records, at === null && instance.compensation?.error !== undefined) : undefined
