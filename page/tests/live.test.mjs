@@ -57,6 +57,29 @@ test('9 restart: the bar comes and goes, and the numbers are those of the API', 
   assert.equal(await page.getByLabel('Token').count(), 0)
 })
 
+test('9 restart: a page that was not loaded before says that the server does not answer, and comes with the connection', async () => {
+  const page = await console_.open('#/default')
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await server.end('SIGKILL')
+  await sees(page, 'Not connected since')
+  await page.getByRole('link', { name: 'Next', exact: true }).click()
+  await sees(page.getByRole('alert'), 'The server does not answer')
+  assert.equal(await page.getByText('may have been updated').count(), 0)
+  await server.start()
+  await page.getByRole('heading', { level: 1, name: 'Next' }).waitFor()
+  await page.getByRole('table', { name: 'What will fire' }).waitFor()
+  await page.context().close()
+})
+
+test('a part of the page that the server does not have is called missing', async () => {
+  const page = await console_.open('#/default')
+  await page.getByRole('heading', { level: 1, name: 'default' }).waitFor()
+  await page.route(/\/assets\/next-/, (route) => route.fulfill({ status: 404, body: '' }))
+  await page.getByRole('link', { name: 'Next', exact: true }).click()
+  await sees(page.getByRole('alert'), 'may have been updated')
+  await page.context().close()
+})
+
 test('22 ten tabs: nine that are hidden close their streams, and all stay answered', async () => {
   const context = await console_.browser.newContext()
   const pages = []

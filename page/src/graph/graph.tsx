@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { WorkflowGraph } from '../api'
 import { useBusy } from '../core/busy'
+import { generation } from '../core/client'
 import { Problem } from '../ui/basics'
 import type { BoxSize, Drawing, WayEnds } from './layout'
 import { linesOf } from './lines'
@@ -69,9 +70,10 @@ export function Graph(props: GraphProps) {
   useEffect(() => {
     if (isTooLarge || width === null) return undefined
     let isGone = false
-    place(model.boxes, model.ends).then((result) => { if (!isGone) setDrawing(result) }, (failure: Error) => setError(failure))
+    place(model.boxes, model.ends).then((result) => { if (!isGone) { setDrawing(result); setError(null) } }, (failure: Error) => setError(failure))
     return () => { isGone = true }
-  }, [model, isTooLarge, width === null])
+    // The layout is loaded when it is first needed, and again after a lost connection if it could not be loaded.
+  }, [model, isTooLarge, width === null, error !== null && generation.value])
   const isDrawn = drawing !== null && drawing.ways.length === model.ways.length
   useBusy(!isDrawn && !isTooLarge && error === null)
   const fit = drawing && width ? Math.min(1, Math.max(kLeastFit, (width - kScrollBar) / drawing.width)) : 1
