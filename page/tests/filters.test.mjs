@@ -1,7 +1,7 @@
 // The text fields of filters: what is typed stays while the page is drawn again, and Enter or the button applies it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, settled, until } from './harness.mjs'
+import { Console, sees, settled, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -63,4 +63,56 @@ test('each text field of a filter keeps what is typed while the page is drawn ag
     await settled(page)
   }
   assert.deepEqual(lost, [])
+})
+
+test('an attribute without its value, or a value without an attribute, is called incomplete and shows no rows', async () => {
+  const { sequence } = await server.send({ type: 'guestbooking', customerid: 'c-64' })
+  const page = await console_.open('#/default')
+  const asked = []
+  page.on('request', (request) => asked.push(request.url()))
+  for (const [route, attribute, value] of [['waiting', 'Attribute', 'Value'], ['events', 'Attribute', 'Value'], ['groups', 'Attribute of the correlation', 'Value'], [`events/${sequence}`, 'those that ask for the attribute', 'with the value']]) {
+    asked.length = 0
+    await console_.show(page, `default/${route}?attribute=customerid`)
+    const main = page.getByRole('main')
+    await sees(main, `fill in “${value}” too, or empty “${attribute}”`)
+    assert.equal(await main.locator('table, .judged').count(), 0, route)
+    await console_.show(page, `default/${route}?value=c-64`)
+    await sees(main, `fill in “${attribute}” too, or empty “${value}”`)
+    assert.equal(await main.locator('table, .judged').count(), 0, route)
+    assert.deepEqual(asked.filter((url) => /(listeners|events|groups|why)\?/.test(url)), [], route)
+    await console_.show(page, `default/${route}?attribute=customerid&value=c-64`)
+    await main.getByText('The filter is incomplete').waitFor({ state: 'detached' })
+  }
+  await page.context().close()
+})
+
+test('a filter that the server refuses leaves no rows of the filter before', async () => {
+  await server.run('booking', { customerId: 'c-65' })
+  const page = await console_.open('#/default/instances')
+  await page.locator('tbody tr').first().waitFor()
+  await console_.show(page, 'default/instances?since=yesterday')
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 0)
+  await page.context().close()
+})
+
+test('next: a text that is no time is refused at the field, with the form that is expected', async () => {
+  await server.run('booking', { customerId: 'c-66' })
+  const page = await console_.open('#/default/next')
+  await page.locator('tbody tr').first().waitFor()
+  const field = page.getByRole('textbox', { name: 'Until (RFC 3339)' })
+  await field.fill('tomorrow')
+  await field.press('Enter')
+  await sees(page.locator('label', { has: field }).getByRole('alert'), '“tomorrow” is not a time: expected is one such as 20')
+  assert.doesNotMatch(page.url(), /until/)
+  assert.equal(await page.getByText('Invalid Date').count(), 0)
+  await console_.show(page, 'default/next?until=tomorrow')
+  await page.locator('tbody tr').first().waitFor({ state: 'detached' })
+  await sees(page.locator('label', { has: field }).getByRole('alert'), '“tomorrow” is not a time')
+  assert.equal(await page.getByText('Invalid Date').count(), 0)
+  await field.fill('2040-01-01T00:00:00Z')
+  await field.press('Enter')
+  await page.locator('tbody tr').first().waitFor()
+  assert.equal(await page.getByRole('alert').count(), 0)
+  await page.context().close()
 })

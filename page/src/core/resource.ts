@@ -31,7 +31,8 @@ export function useGet<T>(path: string | null, query: Query = {}): Resource<T> {
     call<T>('GET', key, { abort: control.signal }).then(
       (data) => setState({ data, isLoading: false, readAt: Date.now(), key }),
       (error: Error) => {
-        if (error.name !== 'AbortError') setState((before) => ({ ...before, error, isLoading: false, key }))
+        // What was read for another path is not that of this one.
+        if (error.name !== 'AbortError') setState((before) => ({ ...before, data: before.key === key ? before.data : undefined, error, isLoading: false, key }))
       },
     ).finally(() => {
       pending.current = false

@@ -64,6 +64,12 @@ export function comingTimeOf(text: string | null): string | null {
   return length === null ? text : new Date(Math.ceil((now.peek() + length) / 60_000) * 60_000).toISOString()
 }
 
+/** What is wrong with the text of a time in a filter: it is one in RFC 3339, or a length; empty: nothing. */
+export function timeMistake(text: string): string {
+  if (text === '' || lengthOf(text) !== null || (/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(text) && Date.parse(text))) return ''
+  return `“${text}” is not a time: expected is one such as ${new Date(now.peek()).toISOString().slice(0, 19)}Z, or a length such as 24h`
+}
+
 /** The forms in which a moment is written. */
 const kForms = {
   date: { day: 'numeric', month: 'short', year: 'numeric' },

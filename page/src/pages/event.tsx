@@ -9,7 +9,7 @@ import { href, route, setQuery } from '../core/route'
 import { bytes, Clock, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
-import { FilterField, FilterForm } from '../ui/filter_field'
+import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -22,8 +22,8 @@ export function EventPage({ ns, parts }: PageProps) {
   const [replay, setReplay] = useState<Corrections | null>(null)
   const { query } = route.value
   const path = inNamespace(ns, 'events', parts[1] ?? '', 'why')
-  const expected = { instance: query.get('instance'), attribute: query.get('value') ? query.get('attribute') : null, value: query.get('attribute') ? query.get('value') : null }
-  const why = useGet<EventWhy>(path, expected)
+  const expected = { instance: query.get('instance'), attribute: query.get('attribute'), value: query.get('value') }
+  const why = useGet<EventWhy>(lacksAttribute() ? null : path, expected)
   return (
     <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
       heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
@@ -40,7 +40,7 @@ export function EventPage({ ns, parts }: PageProps) {
           <label>or those that ask for the attribute<FilterField size={12} value={query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} /></label>
           <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
         </FilterForm>
-        <Loaded resource={why} ns={ns}>{(answer) => (
+        <ByAttribute attribute="those that ask for the attribute" value="with the value"><Loaded resource={why} ns={ns}>{(answer) => (
           <>
             {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
             {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
@@ -49,7 +49,7 @@ export function EventPage({ ns, parts }: PageProps) {
             <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
             <NearListeners ns={ns} answer={answer} fix={setReplay} />
           </>
-        )}</Loaded>
+        )}</Loaded></ByAttribute>
       </section>
       {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
     </Page>

@@ -10,7 +10,7 @@ import { now } from '../core/time'
 import { Clock, Empty, EventLink, InstanceLink, Loaded, More, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource } from '../ui/event_source'
-import { FilterField, FilterForm } from '../ui/filter_field'
+import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Effects } from '../ui/judged'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -26,10 +26,10 @@ export function EventsPage({ ns }: PageProps) {
   const [since] = useState(() => now.peek())
   const time = sinceTime(get('since'), since)
   const path = inNamespace(ns, 'events')
-  const filter = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), since: time, value: get('attribute') ? get('value') : null, attribute: get('value') ? get('attribute') : null }
-  const list = useList<StoredEventHead, StoredEvents>(path, { ...filter, limit: 100 })
+  const filter = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), since: time }
+  const list = useList<StoredEventHead, StoredEvents>(lacksAttribute() ? null : path, { ...filter, limit: 100 })
   const [newer, setNewer] = useState<StoredEventHead[]>([])
-  const isPlain = ['source', 'generated', 'attribute', 'id'].every((name) => !get(name))
+  const isPlain = ['source', 'generated', 'attribute', 'value', 'id'].every((name) => !get(name))
   useLive({ ns, topics: ['events'], type: get('type') }, {
     events: ({ items }) => {
       const shown = new Set(list.data?.items.map((item) => item.sequence))
@@ -51,7 +51,7 @@ export function EventsPage({ ns }: PageProps) {
     </>}>
       <Filters />
       {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length}{newer.length === kMostNewer && ' or more'} newer: show them</button>}
-      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+      <ByAttribute><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <NoEvents ns={ns} inOtherCase={data.inOtherCase} />
         : (
           <>
@@ -67,7 +67,7 @@ export function EventsPage({ ns }: PageProps) {
             <More list={list} />
           </>
         ))}
-      </Loaded>
+      </Loaded></ByAttribute>
     </Page>
   )
 }

@@ -9,7 +9,7 @@ import { useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { Empty, EventLink, Loaded, More, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
-import { FilterField, FilterForm } from '../ui/filter_field'
+import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -19,19 +19,18 @@ export function GroupsPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
   const path = inNamespace(ns, 'groups')
-  const isByValue = !!get('attribute') && !!get('value')
-  const filter = { id: get('id'), workflow: get('workflow'), attribute: isByValue ? get('attribute') : null, value: isByValue ? get('value') : null }
-  const list = useList<EventGroup, EventGroups>(path, { ...filter, limit: 100 })
+  const filter = { id: get('id'), workflow: get('workflow'), attribute: get('attribute'), value: get('value') }
+  const list = useList<EventGroup, EventGroups>(lacksAttribute() ? null : path, { ...filter, limit: 100 })
   const [dropped, setDropped] = useState<EventGroup | null>(null)
   const soon = useThrottle(list.reload, 1500)
   useLive({ ns, topics: ['events'] }, { events: soon })
   return (
-    <Page title="Groups" actions={<CopyAsCommand command={{ line: commandLine(ns, 'group', 'list', ...option('workflow', filter.workflow), ...option('id', filter.id), ...(isByValue ? ['--attr', `${filter.attribute}=${filter.value}`] : [])), http: httpCall('GET', path, filter) }} />}>
+    <Page title="Groups" actions={<CopyAsCommand command={{ line: commandLine(ns, 'group', 'list', ...option('workflow', filter.workflow), ...option('id', filter.id), ...(filter.attribute ? ['--attr', `${filter.attribute}=${filter.value}`] : [])), http: httpCall('GET', path, filter) }} />}>
       <p class="quiet">Events that wait until each entry of an <code>eventsAnd</code> start has an event with the same correlation.</p>
       <FilterForm names={kFilters}>
         {kFilters.map((name) => <label>{{ workflow: 'Workflow', attribute: 'Attribute of the correlation', value: 'Value', id: 'Group' }[name]}<FilterField size={14} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} /></label>)}
       </FilterForm>
-      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+      <ByAttribute attribute="Attribute of the correlation"><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <Empty><p>{kFilters.some((name) => query.has(name)) ? 'No incomplete group fits the filter.' : 'No incomplete groups. When an event of one entry of an eventsAnd start comes and the events of the others have not, the group is here until it is complete or the lifespan of its events ends.'} See <a href={href(ns, ['workflows'])}>the workflows</a>.</p></Empty>
         : (
           <>
@@ -45,7 +44,7 @@ export function GroupsPage({ ns }: PageProps) {
             <More list={list} />
           </>
         ))}
-      </Loaded>
+      </Loaded></ByAttribute>
       {dropped && (
         <ActionDialog title={`Drop a group of ${dropped.workflow}?`} label="Drop" isDanger close={() => setDropped(null)}
           command={{ line: commandLine(ns, 'group', 'drop', dropped.id), http: httpCall('DELETE', inNamespace(ns, 'groups', dropped.id)) }}

@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { duration, now, timeOf } from '../core/time'
+import { duration, now, timeMistake, timeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
@@ -123,7 +123,7 @@ function Filters({ ns }: { ns: string }) {
       <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until'].some((name) => query.has(name))}>
         <summary>More filters</summary>
         <div class="filters">
-          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} /></label>)}
+          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' ? timeMistake : undefined} /></label>)}
           <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
           <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>

@@ -5,7 +5,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { comingTimeOf } from '../core/time'
+import { comingTimeOf, timeMistake } from '../core/time'
 import { Clock, count, Empty, InstanceLink, Loaded, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { Consequence, kFiringKinds } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
@@ -33,7 +33,7 @@ export function NextPage({ ns }: PageProps) {
   const chosen = query.get('until') ?? ''
   const until = comingTimeOf(chosen || null)
   const filter = { kind: [...kinds].join(','), until, limit }
-  const firings = useGet<Firings>(path, filter)
+  const firings = useGet<Firings>(timeMistake(chosen) ? null : path, filter)
   const soon = useThrottle(firings.reload, 2000)
   useLive({ ns, topics: ['counts'] }, { counts: soon })
   const toggle = (kind: string): void => {
@@ -46,9 +46,9 @@ export function NextPage({ ns }: PageProps) {
       <FilterForm names={kFilters}>
         <fieldset class="chips"><legend>Kind</legend>{Object.entries(kFiringKinds).map(([kind, words]) => <button type="button" class="small" aria-pressed={kinds.has(kind)} onClick={() => toggle(kind)}>{words}</button>)}</fieldset>
         <fieldset class="chips"><legend>Until</legend>{Object.entries(kUntil).map(([length, words]) => <button type="button" class="small" aria-pressed={chosen === length} onClick={() => setQuery({ until: length })}>{words}</button>)}</fieldset>
-        <label>Until (RFC 3339)<FilterField size={24} value={chosen in kUntil ? '' : chosen} set={(text) => setQuery({ until: text })} /></label>
+        <label>Until (RFC 3339)<FilterField size={24} value={chosen in kUntil ? '' : chosen} set={(text) => setQuery({ until: text })} mistake={timeMistake} /></label>
       </FilterForm>
-      <Loaded resource={firings} ns={ns}>{(data) => (
+      {timeMistake(chosen) === '' && <Loaded resource={firings} ns={ns}>{(data) => (
         <>
           {data.items.length === 0
             ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, starts that debounce or batch has put off, and turns of throttles for which something waits are here.'}</p></Empty>
@@ -71,7 +71,7 @@ export function NextPage({ ns }: PageProps) {
             {data.items.length >= limit && !data.complete && limit < 1000 && <button type="button" onClick={() => setQuery({ limit: Math.min(1000, limit * 2) })}>Show more</button>}
           </p>
         </>
-      )}</Loaded>
+      )}</Loaded>}
     </Page>
   )
 }

@@ -8,7 +8,7 @@ import { href, route, setQuery } from '../core/route'
 import { Context } from '../instance/now'
 import { Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { FilterField, FilterForm } from '../ui/filter_field'
+import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -18,9 +18,8 @@ export function WaitingPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
   const path = inNamespace(ns, 'listeners')
-  const isByValue = !!get('attribute') && !!get('value')
-  const filter = { type: get('type'), workflow: get('workflow'), kind: get('kind'), attribute: isByValue ? get('attribute') : null, value: isByValue ? get('value') : null }
-  const list = useList<Listener, Listeners>(path, { ...filter, limit: 100 })
+  const filter = { type: get('type'), workflow: get('workflow'), kind: get('kind'), attribute: get('attribute'), value: get('value') }
+  const list = useList<Listener, Listeners>(lacksAttribute() ? null : path, { ...filter, limit: 100 })
   const soon = useThrottle(list.reload, 2000)
   useLive({ ns, topics: ['counts'] }, { counts: () => { if ((list.data?.items.length ?? 0) <= 100) soon() } })
   return (
@@ -29,7 +28,7 @@ export function WaitingPage({ ns }: PageProps) {
         {kFilters.filter((name) => name !== 'kind').map((name) => <label>{{ type: 'Event type', workflow: 'Workflow', attribute: 'Attribute', value: 'Value', kind: '' }[name]}<FilterField size={16} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} /></label>)}
         <label>Kind<select value={get('kind') ?? ''} onChange={(event) => setQuery({ kind: event.currentTarget.value })}><option value="">starts and instances</option><option value="start">starts</option><option value="instance">instances</option></select></label>
       </FilterForm>
-      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+      <ByAttribute><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? (
           <Empty command={kFilters.some((name) => query.has(name)) ? undefined : commandLine(ns, 'workflow', 'apply', 'workflow.yaml')}>
             <p>{kFilters.some((name) => query.has(name)) ? 'Nothing that waits fits the filter. Clear it to see all listeners.' : 'Nothing waits for an event. A workflow that starts by an event is here once it is applied, and an instance while it is in a state that consumes events.'}</p>
@@ -49,7 +48,7 @@ export function WaitingPage({ ns }: PageProps) {
             <More list={list} />
           </>
         ))}
-      </Loaded>
+      </Loaded></ByAttribute>
     </Page>
   )
 }

@@ -24,10 +24,33 @@ export function FilterForm({ children, names = [], label = 'Filters', apply = 'A
   )
 }
 
-/** What is typed stays while the data beside it changes, and counts when the field is left, or with Enter. White space around it counts only if `isExact`. */
-export function FilterField({ value, set, size, placeholder, isNumeric = false, isExact = false }: { value: string; set: (text: string) => void; size: number; placeholder?: string; isNumeric?: boolean; isExact?: boolean }) {
+/** What is typed stays while the data beside it changes, and counts when the field is left, or with Enter. White space around it counts only if `isExact`. `mistake` says what is wrong with a text, which then does not count; empty: nothing. */
+export function FilterField({ value, set, size, placeholder, isNumeric = false, isExact = false, mistake = () => '' }: { value: string; set: (text: string) => void; size: number; placeholder?: string; isNumeric?: boolean; isExact?: boolean; mistake?: (text: string) => string }) {
   const [text, setText] = useState(value)
+  const [fault, setFault] = useState('')
   // A layout effect: it runs before anything can be typed.
-  useLayoutEffect(() => setText(value), [value])
-  return <input size={size} placeholder={placeholder} inputMode={isNumeric ? 'numeric' : undefined} value={text} onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => set(isExact ? event.currentTarget.value : event.currentTarget.value.trim())} />
+  useLayoutEffect(() => { setText(value); setFault(mistake(value)) }, [value])
+  const apply = (typed: string): void => {
+    setFault(mistake(typed))
+    if (mistake(typed) === '') set(typed)
+  }
+  return (
+    <>
+      <input size={size} placeholder={placeholder} inputMode={isNumeric ? 'numeric' : undefined} aria-invalid={fault !== ''} value={text} onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => apply(isExact ? event.currentTarget.value : event.currentTarget.value.trim())} />
+      {fault && <span class="no" role="alert">{fault}</span>}
+    </>
+  )
+}
+
+/** Whether the address filters by an attribute without its value, or by a value without an attribute. */
+export function lacksAttribute(): boolean {
+  const { query } = route.value
+  return !query.get('attribute') !== !query.get('value')
+}
+
+/** What a filter by attribute and value has found; if one of the two is missing, which. The names are those of the fields. */
+export function ByAttribute({ attribute = 'Attribute', value = 'Value', children }: { attribute?: string; value?: string; children: ComponentChildren }) {
+  if (!lacksAttribute()) return <>{children}</>
+  const [missing, given] = route.value.query.get('value') ? [attribute, value] : [value, attribute]
+  return <p class="notes" role="status">The filter is incomplete, so nothing is shown: fill in “{missing}” too, or empty “{given}”.</p>
 }
