@@ -65,6 +65,26 @@ test('18 sign-in: another token after SIGHUP ends the sessions, and the form com
   await page.getByRole('link', { name: 'fails' }).first().waitFor()
 })
 
+test('18 sign-in: a definition that was typed is there after the session has ended, and the form says that it has', async () => {
+  const page = await console_.open('#/default/workflows/fails/text')
+  assert.equal(await page.getByText('The session has ended').count(), 0)
+  await signIn(page)
+  await page.locator('.cm-line', { hasText: 'card.declined' }).click()
+  await page.keyboard.press('End')
+  await page.keyboard.type('  # typed')
+  await page.getByRole('button', { name: /^Apply as revision/ }).click()
+  await page.context().clearCookies()
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply', exact: true }).click()
+  await sees(page, 'The session has ended')
+  await signIn(page)
+  await sees(page.locator('.cm-content'), '# typed')
+  await sees(page, 'This draft was not applied')
+  await page.getByRole('button', { name: 'Discard the draft' }).click()
+  await page.locator('.cm-line', { hasText: '# typed' }).waitFor({ state: 'detached' })
+  await page.locator('.cm-line', { hasText: 'card.declined' }).waitFor()
+  await page.context().close()
+})
+
 test('9 restart: with a token the form comes after a restart, and then the same page', async () => {
   const page = await signedIn()
   await page.getByRole('button', { name: 'live', exact: true }).waitFor()

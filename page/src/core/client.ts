@@ -9,6 +9,8 @@ export const kBase = new URL('./', location.href.split('#')[0])
 
 /** True while the API refuses calls because this browser has no session. */
 export const needsSignIn = signal(false)
+/** Whether this browser had a session when the API refused its call. */
+export const hadSession = signal(false)
 /** Grows when all that is shown is to be read again: after a sign-in, a reset of the stream, a lost connection. */
 export const generation = signal(0)
 
@@ -65,6 +67,7 @@ export async function call<T>(method: string, path: string, options: CallOptions
   const body = type.includes('json') && text !== '' ? parseJson(text) : text
   if (!response.ok) throw errorOf(response, body, `${method} ${path}`)
   needsSignIn.value = false
+  hadSession.value = true
   return body as T
 }
 

@@ -8,6 +8,7 @@ import { useList, useThrottle } from '../core/resource'
 import { href, navigate } from '../core/route'
 import { Clock, count, Empty, kStatuses, Loaded, More, Page, Relative, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { DraftLine, draftKey, drafts } from '../ui/draft'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -63,17 +64,21 @@ export function idOfDefinition(text: string): string {
 }
 
 function ApplyDialog({ ns, close }: { ns: string; close: () => void }) {
-  const [text, setText] = useState(kExample)
+  const key = draftKey(ns)
+  const [isKept, setKept] = useState(drafts.has(key))
+  const [text, setText] = useState(drafts.get(key)?.text ?? kExample)
   const id = idOfDefinition(text)
   const path = inNamespace(ns, 'workflows', id || 'ID')
   return (
     <ActionDialog title="Apply a definition" label={id ? `Apply ${id}` : 'Apply'} isReady={id !== ''} close={close} command={{ line: commandLine(ns, 'workflow', 'apply', 'workflow.yaml'), http: httpCall('PUT', path, {}, '@workflow.yaml', 'application/yaml') }}
       run={async () => {
         const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' })
+        drafts.delete(key)
         navigate(href(ns, ['workflows', id, 'graph']))
         return `Workflow ${id} ${answer.changed ? `is revision ${answer.revision}` : 'has this text already'}`
       }}>
-      <label>Definition (YAML)<textarea rows={14} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>
+      {isKept && <DraftLine revision={0} discard={() => { drafts.delete(key); setText(kExample); setKept(false) }} />}
+      <label>Definition (YAML)<textarea rows={14} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); drafts.set(key, { text: event.currentTarget.value, revision: 0 }) }} /></label>
     </ActionDialog>
   )
 }

@@ -8,11 +8,18 @@ import { parseJson, prettyJson } from '../core/json'
 import { Problem } from '../ui/basics'
 import { Diff } from '../ui/diff'
 import { ActionDialog } from '../ui/dialog'
+import { DraftLine, draftKey, drafts } from '../ui/draft'
 import { Icon } from '../ui/icons'
 import type { Editor } from '../editor/editor'
 
 export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workflow; changed: () => void }) {
-  const [text, setText] = useState(workflow.definition)
+  const key = draftKey(ns, workflow.id)
+  const draft = drafts.get(key)
+  const [text, setText] = useState(draft?.text ?? workflow.definition)
+  /** Whether the text was typed before this part of the page was opened. */
+  const [isKept, setKept] = useState(draft !== undefined)
+  /** Grows when the editor is to have another text than the one that was typed. */
+  const [round, setRound] = useState(0)
   /** null: the text was not checked yet. */
   const [findings, setFindings] = useState<Finding[] | null>(null)
   const [lintError, setLintError] = useState<Error | null>(null)
@@ -30,13 +37,30 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
     }, 300)
     return () => { clearTimeout(timer); control.abort() }
   }, [text, checks])
+  const change = (next: string): void => {
+    setText(next)
+    if (next === workflow.definition) drafts.delete(key)
+    else drafts.set(key, { text: next, revision: drafts.get(key)?.revision ?? workflow.revision })
+  }
+  const discard = (): void => {
+    change(workflow.definition)
+    setKept(false)
+    setRound(round + 1)
+  }
+  // Another revision was applied, here or elsewhere: a draft stays.
+  useEffect(() => {
+    const typed = drafts.get(key)?.text ?? workflow.definition
+    if (typed === workflow.definition && text !== typed) discard()
+    if (typed === workflow.definition) drafts.delete(key)
+  }, [workflow.definition])
   const isChanged = text !== workflow.definition
   const errors = (findings ?? []).filter((finding) => finding.severity === 'error').length
   return (
     <div class="columns left-wide">
       <section class="panel" aria-labelledby="text-title">
         <h2 id="text-title">Text</h2>
-        <EditorHost text={workflow.definition} changed={setText} ready={(value) => { editor.current = value; value.mark(findings ?? []) }} />
+        {isChanged && draft && (isKept || draft.revision !== workflow.revision) && <DraftLine revision={draft.revision} newest={workflow.revision} discard={discard} />}
+        <EditorHost key={round} text={text} changed={change} ready={(value) => { editor.current = value; value.mark(findings ?? []) }} />
         <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setApplying(true)}>Apply as revision {workflow.revision + 1}…</button></div>
         {isChanged && <details open><summary>Differences to revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
       </section>
@@ -77,7 +101,7 @@ function FindingList({ findings, go }: { findings: Finding[] | null; go: (findin
   )
 }
 
-/** The editor, which loads when it is first needed and takes no focus then; a plain field if it cannot be loaded. */
+/** The editor, which begins with a text. It loads when it is first needed and takes no focus then; a plain field if it cannot be loaded. */
 function EditorHost({ text, changed, ready }: { text: string; changed: (text: string) => void; ready: (editor: Editor) => void }) {
   const host = useRef<HTMLDivElement>(null)
   const [isLoading, setLoading] = useState(true)
@@ -93,7 +117,7 @@ function EditorHost({ text, changed, ready }: { text: string; changed: (text: st
       ready(editor)
     }).catch(() => setFailed(true)).finally(() => setLoading(false))
     return () => { isGone = true; editor?.destroy() }
-  }, [text])
+  }, [])
   if (hasFailed) return <label>Definition<textarea rows={24} defaultValue={text} spellcheck={false} onInput={(event) => changed(event.currentTarget.value)} /></label>
   return <div class="editor-host" ref={host} />
 }
