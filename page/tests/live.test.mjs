@@ -67,14 +67,14 @@ test('9 restart: a page that was not loaded before says that the server does not
   assert.equal(await page.getByText('may have been updated').count(), 0)
   await server.start()
   await page.getByRole('heading', { level: 1, name: 'Next' }).waitFor()
-  await page.getByRole('table', { name: 'What will fire' }).waitFor()
+  await sees(page, 'Everything that will fire')
   await page.context().close()
 })
 
 test('a part of the page that the server does not have is called missing', async () => {
   const page = await console_.open('#/default')
   await page.getByRole('heading', { level: 1, name: 'default' }).waitFor()
-  await page.route(/\/assets\/next-/, (route) => route.fulfill({ status: 404, body: '' }))
+  await page.route(/\/assets\/lists-/, (route) => route.fulfill({ status: 404, body: '' }))
   await page.getByRole('link', { name: 'Next', exact: true }).click()
   await sees(page.getByRole('alert'), 'may have been updated')
   await page.context().close()

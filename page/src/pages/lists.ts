@@ -1,0 +1,10 @@
+// Pages that are small and rarely used. They are one file, which is smaller than all of them alone, because they have much in common.
+export { CallsPage } from './calls'
+export { FunctionsPage } from './functions'
+export { GroupsPage } from './groups'
+export { NextPage } from './next'
+export { QueuesPage } from './queues'
+export { ReplaysPage } from './replays'
+export { TryEventPage } from './try_event'
+export { ValuesPage } from './values'
+export { WaitingPage } from './waiting'
