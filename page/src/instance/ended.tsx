@@ -2,7 +2,7 @@
 import type { HistoryRecord, Instance, InstanceWhy } from '../api'
 import { href } from '../core/route'
 import { duration } from '../core/time'
-import { Clock, count, plural } from '../ui/basics'
+import { Clock, count, plural, Timed } from '../ui/basics'
 import { kAgain, kVerbs, type Again, type Verb, verbsFor } from '../ui/instance_actions'
 
 /** The kinds of records that have the error with which an instance may end. */
@@ -42,7 +42,7 @@ export function Ended({ ns, instance, records, again, choose }: { ns: string; in
   return (
     <section class="panel" aria-labelledby="ended-title">
       <h2 id="ended-title">Why it ended</h2>
-      <p>{kHow[status] ?? 'It ended'} in the state <b>{instance.failedState ?? instance.state}</b> at <Clock at={endedAt} exact />{error && <> with <code>{error.code}</code>{error.msg && `: ${error.msg.replace(/\.$/, '')}`}</>}
+      <p>{kHow[status] ?? 'It ended'} in the state <b>{instance.failedState ?? instance.state}</b> at <Clock at={endedAt} exact />{error && <> with <code>{error.code}</code>{error.msg && <>: <Timed text={error.msg.replace(/\.$/, '')} /></>}</>}
         {attempts > 0 && `, after ${plural(attempts, 'attempt')}`}{status === 'complete' && `, ${duration(Date.parse(endedAt) - Date.parse(instance.startedAt))} after its start and after ${plural(instance.transitions, 'transition')}`}.
         {cause && <> See <a href={href(ns, ['instances', instance.id, 'story'], { at: cause.number })}>record {cause.number}</a> of the story.</>}</p>
       {again.raises && <p>The state <b>{again.raises}</b> is an Error state: the definition raises this error there.</p>}

@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
 import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
-import { Clock, count, plural, Relative } from '../ui/basics'
+import { Clock, count, plural, Relative, Timed } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
@@ -59,7 +59,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
   return (
     <section class="panel" aria-labelledby="now-title">
       <h2 id="now-title">{instance.endedAt ? 'How it ended' : 'Now'}</h2>
-      {instance.error && <p class="no"><Icon name="cross" /> <code>{instance.error.code}</code> {instance.error.msg}</p>}
+      {instance.error && <p class="no"><Icon name="cross" /> <code>{instance.error.code}</code> <Timed text={instance.error.msg} /></p>}
       <Cancelling cancelling={instance.cancelling} />
       {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}

@@ -6,7 +6,7 @@ import { useInterval, useList } from '../core/resource'
 import { href } from '../core/route'
 import { lazy } from '../pages/lazy'
 import type { AcceptedCallsProps } from '../ui/accepted_calls'
-import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, WorkflowLink } from '../ui/basics'
+import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { progressColumns } from '../ui/call_progress'
 import { CallLimit } from '../ui/limits'
 import { Table } from '../ui/table'
@@ -70,7 +70,7 @@ export function Children({ ns, id }: { ns: string; id: string }) {
             { name: 'Status', cell: (item) => <Status status={item.status} /> },
             { name: 'State', cell: (item) => item.state },
             { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
-            { name: 'Error', cell: (item) => item.error && <><code>{item.error.code}</code> {item.error.msg}</> },
+            { name: 'Error', cell: (item) => item.error && <><code>{item.error.code}</code> <Timed text={item.error.msg} /></> },
           ]} />
           <More list={list} />
         </>)}

@@ -10,7 +10,7 @@ import { href, route, setQuery } from '../core/route'
 import { duration } from '../core/time'
 import { followsMore, kTimers } from './now'
 import { kUndoKinds } from './undo'
-import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative } from '../ui/basics'
+import { Clock, Empty, EventIdLink, EventLink, InstanceLink, plural, Problem, Relative, Timed } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 
 export type StoryRecord = HistoryRecord & { cut?: true }
@@ -170,5 +170,6 @@ function detailValue(ns: string, kind: HistoryRecord['kind'], name: string, valu
   if (name === 'by' && kind === 'returned' && typeof value === 'string') return kAnswered[value] ?? <code>{value}</code>
   if (name === 'sequence' && typeof value === 'number') return <EventLink ns={ns} sequence={value} />
   if ((name === 'instance' || name === 'parent' || name === 'caller') && typeof value === 'string' && value.length === 36) return <InstanceLink ns={ns} id={value} />
-  return <code>{typeof value === 'string' ? value : shortJson(value, 400)}</code>
+  // What a workflow logs is data.
+  return <code>{typeof value !== 'string' ? shortJson(value, 400) : kind === 'log' ? value : <Timed text={value} />}</code>
 }

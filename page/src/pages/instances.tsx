@@ -7,7 +7,7 @@ import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { duration, now, timeMistake, timeOf } from '../core/time'
-import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, WorkflowLink } from '../ui/basics'
+import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
@@ -179,7 +179,7 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
 
 /** The error of an ended instance; for others what comes next. */
 function Outcome({ item }: { item: InstanceHead }) {
-  if (item.error) return <><a href={href(route.value.ns, ['instances'], withFilter('error', item.error.code))} title="The instances with this error"><code>{item.error.code}</code></a>{item.error.msg && `: ${item.error.msg}`}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
+  if (item.error) return <><a href={href(route.value.ns, ['instances'], withFilter('error', item.error.code))} title="The instances with this error"><code>{item.error.code}</code></a>{item.error.msg && <>: <Timed text={item.error.msg} /></>}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
   if (item.damage) return <>{item.damage}</>
   if (item.nextRetryAt) return <>next attempt <Relative at={item.nextRetryAt} /></>
   if (item.deadline && !item.endedAt) return <>times out <Relative at={item.deadline} /></>

@@ -105,9 +105,16 @@ export function Page({ title, heading, actions, children, back }: {
   )
 }
 
+const kTime = /(\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/
+
+/** A text of the server, in which times are in UTC; they are written as all others of the page. */
+export function Timed({ text }: { text: string }) {
+  return <>{text.split(kTime).map((part, index) => (index % 2 === 1 && Date.parse(part) ? <Clock at={part} exact /> : part))}</>
+}
+
 /** A sentence of the API; what stands in backticks is code. */
 export function Says({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code><CommandText text={part} /></code> : part))}</>
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code><CommandText text={part} /></code> : <Timed text={part} />))}</>
 }
 
 /** The name of an option, such as `--data-binary`; what is longer may come from outside, and must not make the page wide. */
