@@ -40,6 +40,22 @@ test('a dead letter that is deleted is gone, and what is not JSON is said', asyn
   assert.equal((await server.get('/dlq')).items.length, 0)
 })
 
+test('dead letters: the last of a reason goes, and the list says so and offers nothing', async () => {
+  await server.publish('millrace.events.default.order.placed', ['not JSON', JSON.stringify({ specversion: '1.0', id: 'd-2', type: 'order.placed' })])
+  const letters = await until(async () => { const { items } = await server.get('/dlq'); return items.length === 2 && items })
+  const { id, reason } = letters.find((letter) => letter.reason !== 'event.missing_attribute')
+  const page = await console_.open(`#/default/dead?reason=${reason}`)
+  await page.locator(`tr[data-row="${id}"]`).waitFor()
+  await server.call('DELETE', `/v1/ns/default/dlq/${id}`)
+  await sees(page, `No dead letter has the reason ${reason} any more.`)
+  assert.equal(await page.getByRole('table').count(), 0)
+  assert.equal(await page.getByRole('button', { name: /of this reason/ }).count(), 0)
+  await page.getByRole('button', { name: 'Show all 1' }).click()
+  await page.locator('tbody tr', { hasText: 'event.missing_attribute' }).waitFor()
+  await server.call('DELETE', '/v1/ns/default/dlq?all=1')
+  await page.context().close()
+})
+
 /** Publishes events for a namespace before it is made, which become dead letters, and then makes it. */
 async function leaveLetters(ns, number, others = []) {
   const events = Array.from({ length: number }, (_, index) => JSON.stringify({ specversion: '1.0', id: `${ns}-${index}`, source: 'shop', type: 'order.placed' }))

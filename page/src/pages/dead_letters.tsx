@@ -41,6 +41,7 @@ export function DeadLettersPage({ ns }: PageProps) {
             </Empty>
           )
         }
+        const isEmpty = data.items.length === 0 && data.next === null
         const chosen = reason ? data.reasons.find((item) => item.reason === reason)?.count ?? 0 : total
         return (
           <>
@@ -48,7 +49,8 @@ export function DeadLettersPage({ ns }: PageProps) {
               <li><button type="button" class="small" aria-pressed={reason === null} onClick={() => setQuery({ reason: null })}>all {count(total)}</button></li>
               {data.reasons.map((item) => <li><button type="button" class="small" aria-pressed={reason === item.reason} onClick={() => setQuery({ reason: item.reason })}>{item.reason} {count(item.count)}</button></li>)}
             </ul>
-            <div class="filters">
+            {isEmpty && <Empty><p>No dead letter has the reason <code>{reason}</code> any more. <button type="button" class="small" onClick={() => setQuery({ reason: null })}>Show all {count(total)}</button></p></Empty>}
+            {!isEmpty && <><div class="filters">
               <button type="button" onClick={() => setAction({ kind: 'replay', reason, total: chosen })}>Replay {reason ? 'all of this reason' : 'all'}…</button>
               <button type="button" onClick={() => setAction({ kind: 'drop', reason, total: chosen })}>Delete {reason ? 'all of this reason' : 'all'}…</button>
             </div>
@@ -60,7 +62,7 @@ export function DeadLettersPage({ ns }: PageProps) {
               { name: 'Subject', cell: (item) => <span class="mono">{item.subject}</span> },
               { name: 'Size', isNumber: true, cell: (item) => bytes(item.size) },
             ]} />
-            <More list={list} />
+            <More list={list} /></>}
           </>
         )
       }}</Loaded>
