@@ -137,6 +137,25 @@ test('11 run: a wrong input says the path; the right one lands on the new instan
   assert.equal((await server.get('/instances?workflow=typed')).items.length, 1)
 })
 
+test('run: what was done is said, with the key only if there was one, and stays until it is closed', async () => {
+  const page = await console_.open('#/default/workflows/placed/run')
+  const toast = page.locator('.toast')
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.waitForURL(/instances\/[0-9a-f-]{36}\/story/)
+  await sees(toast, /^Instance \S+ was started$/)
+  const close = toast.getByRole('button', { name: 'Close' })
+  const lines = await close.evaluate((button) => { const range = document.createRange(); range.selectNodeContents(button); return range.getClientRects().length })
+  assert.equal(lines, 1)
+  await console_.show(page, 'default/workflows/placed/run')
+  await toast.waitFor()
+  await page.getByLabel(/^Idempotency key/).fill('key-2')
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await sees(toast, 'was started, or had been started with this key')
+  await close.click()
+  await toast.waitFor({ state: 'detached' })
+  await page.context().close()
+})
+
 test('go to: an id, a key and a workflow are found by the keyboard', async () => {
   const id = await server.run('booking', { customerId: 'c-1' })
   const page = await console_.open('#/default')

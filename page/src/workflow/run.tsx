@@ -6,6 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { useGet } from '../core/resource'
 import { href, navigate } from '../core/route'
+import { clock } from '../core/time'
 import { Loaded, Problem } from '../ui/basics'
 import { announce, CopyAsCommand } from '../ui/dialog'
 
@@ -58,7 +59,7 @@ function RunForm({ ns, id, input }: { ns: string; id: string; input: InputSchema
     setError(null)
     try {
       const answer = await call<InstanceStarted>('POST', path, { query: timeouts, body: text, contentType: 'application/json', headers: key ? { 'Idempotency-Key': key } : {} })
-      announce(`Instance ${answer.id} was started, or had been started with this key`)
+      announce(`Instance ${answer.id} ${answer.startsAt ? `starts at ${clock(answer.startsAt)}` : key ? 'was started, or had been started with this key' : 'was started'}`)
       navigate(href(ns, ['instances', answer.id, 'story']))
     } catch (failure) {
       setError(failure as Error)
