@@ -56,6 +56,58 @@ test('dead letters: the last of a reason goes, and the list says so and offers n
   await page.context().close()
 })
 
+test('a message that is not an event: its error once, where to correct it, and nothing that is always refused', async () => {
+  await server.publish('millrace.events.default.order.placed', JSON.stringify({ specversion: '1.0', id: 'd-3', type: 'order.placed' }))
+  const [letter] = await until(async () => { const { items } = await server.get('/dlq'); return items.length > 0 && items })
+  const [{ sequence }] = (await server.get('/events?limit=1')).items
+  const page = await console_.open(`#/default/events/${sequence}`)
+  await sees(page, 'The message is not an event, so no listener was asked.')
+  assert.equal(await page.getByText(letter.detail).count(), 1)
+  assert.equal(await page.getByText('No listener for this type').count(), 0)
+  assert.equal(await page.getByRole('button', { name: 'Replay unchanged…' }).count(), 0)
+  await page.getByRole('main').getByRole('link', { name: letter.id, exact: true }).click()
+  await sees(page, 'It is not an event, so it cannot be replayed as it is')
+  assert.equal(await page.getByRole('button', { name: 'Replay as it is…' }).count(), 0)
+  const buttons = [page.getByRole('button', { name: 'Try: nothing is sent' }), page.getByRole('button', { name: 'Send', exact: true })]
+  for (const button of buttons) assert.ok(await button.isEnabled())
+  await page.getByLabel('The event').fill('no JSON')
+  await sees(page, 'Not JSON:')
+  for (const button of buttons) assert.ok(await button.isDisabled())
+  await server.call('DELETE', '/v1/ns/default/dlq?all=1')
+  await page.context().close()
+})
+
+test('an event that became a dead letter for another cause can be replayed as it is', async () => {
+  await leaveLetters('later', 1)
+  const [{ id }] = (await server.call('GET', '/v1/ns/later/dlq')).items
+  const page = await console_.open(`#/later/dead/${id}`)
+  await page.getByRole('button', { name: 'Replay as it is…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
+  await sees(page, 'the dead letter was deleted')
+  await page.context().close()
+})
+
+test('a dead letter of a source: the event that it stands for is sent in its place', async () => {
+  await server.makeStream('LETTERS', ['letters.*'])
+  await server.publish('letters.one', '{"no": "event"}')
+  await server.applySource('letters', { stream: 'LETTERS', begin: 'all' })
+  const [letter] = await until(async () => { const { items } = await server.get('/dlq'); return items.length > 0 && items })
+  const page = await console_.open(`#/default/dead/${letter.id}`)
+  await sees(page, 'Write the event that it stands for, and send that.')
+  assert.equal(await page.getByRole('button', { name: 'Replay as it is…' }).count(), 0)
+  await page.getByLabel('The event').fill(JSON.stringify({ specversion: '1.0', id: 's-1', source: 'shop', type: 'other' }))
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await sees(page, 'the dead letter was deleted')
+  await page.context().close()
+})
+
+test('a workflow that does not exist: nothing is offered that needs it', async () => {
+  const page = await console_.open('#/default/workflows/none')
+  await page.getByRole('alert').waitFor()
+  for (const name of ['Run…', 'Instances', 'Delete…']) assert.equal(await page.locator('.heading').getByText(name, { exact: true }).count(), 0, name)
+  await page.context().close()
+})
+
 /** Publishes events for a namespace before it is made, which become dead letters, and then makes it. */
 async function leaveLetters(ns, number, others = []) {
   const events = Array.from({ length: number }, (_, index) => JSON.stringify({ specversion: '1.0', id: `${ns}-${index}`, source: 'shop', type: 'order.placed' }))

@@ -1,4 +1,5 @@
 // Dead letters by reason, and one of them: fixed and replayed, or deleted.
+import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { DeadLetter, DeadLetterReplayed, DeadLetters, DeadLettersDone, EventTried, WholeDeadLetter } from '../api'
 import { call, inNamespace, type Query } from '../core/client'
@@ -119,12 +120,12 @@ export function DeadLetterPage({ ns, parts }: PageProps) {
   const letter = useGet<WholeDeadLetter>(replayed ? null : path)
   return (
     <Page title={`Dead letter ${id}`} back={{ href: href(ns, ['dead']), label: 'Dead letters' }} actions={<>
-      {!replayed && letter.data && <><button type="button" onClick={() => setAction('replay')}>Replay as it is…</button><button type="button" onClick={() => setAction('drop')}>Delete…</button></>}
+      {!replayed && letter.data && <>{whyNotAsItIs(ns, letter.data) === null && <button type="button" onClick={() => setAction('replay')}>Replay as it is…</button>}<button type="button" onClick={() => setAction('drop')}>Delete…</button></>}
       <CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'show', id), http: httpCall('GET', path) }} />
     </>}>
       {replayed
         ? <p role="status" class="ok">The event is in the stream as <EventLink ns={ns} sequence={replayed.sequence} />, and the dead letter was deleted.</p>
-        : <Loaded resource={letter} ns={ns}>{(data) => <><About letter={data} /><Fix ns={ns} letter={data} done={setReplayed} /></>}</Loaded>}
+        : <Loaded resource={letter} ns={ns}>{(data) => <><About letter={data} />{whyNotAsItIs(ns, data)}<Fix ns={ns} letter={data} done={setReplayed} /></>}</Loaded>}
       {action === 'replay' && (
         <ActionDialog title={`Replay dead letter ${id} as it is?`} label="Replay" close={() => setAction(null)} command={{ line: commandLine(ns, 'dlq', 'replay', id), http: httpCall('POST', `${path}/replay`) }}
           run={async () => { setReplayed(await call<DeadLetterReplayed>('POST', `${path}/replay`)); return 'The event was sent again' }}>
@@ -139,6 +140,28 @@ export function DeadLetterPage({ ns, parts }: PageProps) {
       )}
     </Page>
   )
+}
+
+/** The reasons of messages that could be read as events; all others that begin with "event." are those of messages that could not. */
+const kReadable = ['event.subject', 'event.target', 'event.origin']
+
+/** Why a dead letter cannot be replayed as it is, and what to do instead; null: it can be. */
+function whyNotAsItIs(ns: string, letter: WholeDeadLetter): ComponentChildren {
+  if (letter.source) {
+    return (
+      <p class="notes">It is a message of the source <a href={href(ns, ['sources', letter.source])}>{letter.source}</a>, not an event, and the source does not read it again.
+        {' '}Write the event that it stands for, and send that. Or publish the corrected message to the stream of the source, and delete this dead letter.</p>
+    )
+  }
+  if (!isForEvents(letter)) return <p class="notes">It is not a message of the event stream: correct what its detail names, and delete it.</p>
+  const isBinary = letter.headers.some(([name]) => /^ce-/i.test(name ?? ''))
+  if ((letter.reason.startsWith('event.') && !kReadable.includes(letter.reason)) || (!isBinary && typeof parsed(letter.data) !== 'object')) return <p class="notes">It is not an event, so it cannot be replayed as it is: correct it, and send that.</p>
+  return letter.truncated ? <></> : null
+}
+
+/** Whether a dead letter was published as an event. */
+function isForEvents({ subject }: WholeDeadLetter): boolean {
+  return /\.events(\.|$)/.test(subject)
 }
 
 function About({ letter }: { letter: WholeDeadLetter }) {
@@ -163,6 +186,7 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
   const [error, setError] = useState<Error | null>(null)
   const [isSending, setSending] = useState(false)
   const path = inNamespace(ns, 'dlq', letter.id, 'replay')
+  if (!letter.source && !isForEvents(letter)) return null
   if (letter.encoding === 'base64') return <p class="notes">The bytes are not text; in base64: <code>{letter.data.slice(0, 400)}{letter.data.length > 400 && '…'}</code> A correct event is given with <code><CommandText text={commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json')} /></code>.</p>
   if (letter.truncated) return <p class="notes">The bytes were cut, so the event cannot be fixed here. Send it again from its source, then delete this dead letter.</p>
   const attempt = async (work: () => Promise<void>): Promise<void> => {
@@ -185,6 +209,7 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
       done(answer)
     }).then(() => setSending(false))
   }
+  const mistake = mistakeOf(text)
   const fix = (corrections: Corrections): void => {
     const value = parsed(text)
     if (value !== null) setText(prettyJson({ ...(value as object), ...corrections }))
@@ -194,8 +219,8 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
       <form class="panel" onSubmit={tryIt}>
         <h2>Fix and replay</h2>
         <label>The event<textarea rows={12} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
-        <JsonMistake text={text} />
-        <div class="buttons"><button type="submit">Try: nothing is sent</button><button type="button" class="primary" disabled={isSending} onClick={send}>Send</button></div>
+        {mistake && <p class="no">Not JSON: {mistake}</p>}
+        <div class="buttons"><button type="submit" disabled={mistake !== null}>Try: nothing is sent</button><button type="button" class="primary" disabled={isSending || mistake !== null} onClick={send}>Send</button></div>
         <CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json'), http: httpCall('POST', path, {}, text, kEventType) }} />
       </form>
       <section aria-label="What it would do">
@@ -219,12 +244,12 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where a text is not JSON. */
-function JsonMistake({ text }: { text: string }) {
+/** Where a text is not JSON; null: it is. */
+function mistakeOf(text: string): string | null {
   try {
     JSON.parse(text)
     return null
   } catch (error) {
-    return <p class="no">Not JSON: {(error as Error).message}</p>
+    return (error as Error).message
   }
 }

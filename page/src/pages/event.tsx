@@ -23,37 +23,47 @@ export function EventPage({ ns, parts }: PageProps) {
   const { query } = route.value
   const path = inNamespace(ns, 'events', parts[1] ?? '', 'why')
   const expected = { instance: query.get('instance'), attribute: query.get('attribute'), value: query.get('value') }
+  /** The error is above; no listener was asked. */
+  const isUnreadable = event.data?.error !== undefined
   const why = useGet<EventWhy>(lacksAttribute() ? null : path, expected)
   return (
     <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
       heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
       actions={<>
         {event.data?.event && <a class="button" href={href(ns, ['events', 'try'], { from: sequence })}>Fix by hand, and send…</a>}
-        <button type="button" title="Sends the same event again, as it is" onClick={() => setReplay({})} disabled={!event.data}>Replay unchanged…</button>
+        {!isUnreadable && <button type="button" title="Sends the same event again, as it is" onClick={() => setReplay({})} disabled={!event.data}>Replay unchanged…</button>}
         <CopyAsCommand command={{ line: commandLine(ns, 'event', 'why', String(sequence), ...option('instance', expected.instance), ...option('attribute', expected.attribute), ...option('value', expected.value)), http: httpCall('GET', path, expected) }} />
       </>}>
       <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>
       <section aria-labelledby="why-title">
         <h2 id="why-title">Why</h2>
-        <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
-          <label>I expected the instance<FilterField size={36} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} /></label>
-          <label>or those that ask for the attribute<FilterField size={12} value={query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} /></label>
-          <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
-        </FilterForm>
-        <ByAttribute attribute="those that ask for the attribute" value="with the value"><Loaded resource={why} ns={ns}>{(answer) => (
-          <>
-            {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
-            {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
-            {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
-            <Replays ns={ns} answer={answer} />
-            <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
-            <NearListeners ns={ns} answer={answer} fix={setReplay} />
-          </>
-        )}</Loaded></ByAttribute>
+        {isUnreadable ? <Unreadable ns={ns} answer={why.data} /> : <>
+          <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
+            <label>I expected the instance<FilterField size={36} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} /></label>
+            <label>or those that ask for the attribute<FilterField size={12} value={query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} /></label>
+            <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
+          </FilterForm>
+          <ByAttribute attribute="those that ask for the attribute" value="with the value"><Loaded resource={why} ns={ns}>{(answer) => (
+            <>
+              {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
+              {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
+              {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
+              <Replays ns={ns} answer={answer} />
+              <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
+              <NearListeners ns={ns} answer={answer} fix={setReplay} />
+            </>
+          )}</Loaded></ByAttribute>
+        </>}
       </section>
       {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
     </Page>
   )
+}
+
+/** What to do about a message that is not an event. */
+function Unreadable({ ns, answer }: { ns: string; answer: EventWhy | undefined }) {
+  const letter = answer?.deadLetter
+  return <p class="notes">The message is not an event, so no listener was asked. {letter ? <>Correct it in the dead letter <a href={href(ns, ['dead', letter.id])}>{letter.id}</a>, and send it from there.</> : 'Publish the corrected event.'}</p>
 }
 
 /** What came of the replays of the event. */

@@ -26,10 +26,12 @@ export function WorkflowPage({ ns, parts }: PageProps) {
   const paused = workflow.data?.paused
   return (
     <Page title={`Workflow ${id}`} heading={<>{id}{workflow.data?.name && <span class="quiet"> {workflow.data.name}</span>}</>} back={{ href: href(ns, ['workflows']), label: 'Workflows' }} actions={<>
-      <a class="button" href={href(ns, ['workflows', id, 'run'])}>Run…</a>
-      <a class="button" href={href(ns, ['instances'], { workflow: id })}>Instances</a>
-      {workflow.data && <button type="button" onClick={() => setAction(paused ? 'resume' : 'pause')}>{paused ? 'Resume…' : 'Pause…'}</button>}
-      <button type="button" onClick={() => setAction('delete')}>Delete…</button>
+      {workflow.data && <>
+        <a class="button" href={href(ns, ['workflows', id, 'run'])}>Run…</a>
+        <a class="button" href={href(ns, ['instances'], { workflow: id })}>Instances</a>
+        <button type="button" onClick={() => setAction(paused ? 'resume' : 'pause')}>{paused ? 'Resume…' : 'Pause…'}</button>
+        <button type="button" onClick={() => setAction('delete')}>Delete…</button>
+      </>}
       <CopyAsCommand command={{ line: commandLine(ns, 'workflow', 'get', id), http: httpCall('GET', path) }} />
     </>}>
       <Loaded resource={workflow} ns={ns}>{(data) => (
