@@ -242,6 +242,36 @@ test('inbound webhooks: counts, the latest refusal, pause and resume with their 
   await sees(row, 'takes requests')
 })
 
+/** How a table stands in a window: whether all of it is in sight, and in how many lines its longest cell of texts stands. */
+function measures(region) {
+  return region.evaluate((element) => ({
+    isWhole: element.scrollWidth <= element.clientWidth + 1,
+    lines: Math.max(...[...element.querySelectorAll('td.wide')].map((cell) => {
+      const range = document.createRange()
+      range.selectNodeContents(cell)
+      return new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => Math.round(bottom / 12))).size
+    })),
+  }))
+}
+
+test('inbound webhooks and services: at 1280 pixels a table shows all of its columns, with the action and the latest error', async () => {
+  await server.setWebhook('key-of-the-test')
+  await fetch(`${server.url}/v1/ns/default/hooks/git`, { method: 'POST', headers: { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` }, body: '{}' })
+  await server.call('PUT', '/v1/ns/services', { services: { 'charge-the-card': { url: 'http://127.0.0.1:9/payments/v2/charge' } } })
+  await server.call('PUT', '/v1/ns/services/workflows/pays', 'id: pays\nfunctions:\n- {id: charge, type: service, service: charge-the-card}\nstates:\n- {id: only, type: action, action: {function: charge, input: {}}}\n', { 'content-type': 'application/yaml' })
+  await server.call('POST', '/v1/ns/services/workflows/pays/start', {})
+  await until(async () => (await server.call('GET', '/v1/ns/services/functions')).items[0]?.lastError, 'the error of the service')
+  for (const [place, name, error] of [['default/sources', 'The inbound webhooks', 'hooks.refused'], ['services/functions', 'Services', 'connect']]) {
+    const page = await console_.open(`#/${place}`)
+    const region = page.getByRole('region', { name, exact: true })
+    await sees(region, error)
+    await region.getByRole('button', { name: 'Pause…' }).waitFor()
+    const { isWhole, lines } = await measures(region)
+    assert.ok(isWhole && lines <= 4, `${place}: ${lines} lines, ${isWhole}`)
+    await page.context().close()
+  }
+})
+
 test('messages from outside are text', async () => {
   const texts = ['<img src=x onerror="hit=1">', '"><script>hit=1</script>', '<a href="javascript:hit=1">a</a>', '</textarea><svg onload=hit=1>']
   await server.makeStream('ODD', ['odd.*'])

@@ -29,16 +29,13 @@ export function FunctionsPage({ ns }: PageProps) {
         : (
           <>
             <Table caption="Services" items={data.items} keyOf={(item) => `${item.service}${item.global ?? ''}`} columns={[
-              { name: 'Service', isHeader: true, cell: (item) => <>{item.service}{item.global && <span class="quiet"> of default</span>}</> },
-              { name: 'Where', cell: (item) => <>{item.target.kind} <span class="mono">{item.target.at}</span></> },
+              { name: 'Service', isHeader: true, cell: (item) => <>{item.service}{item.global && <span class="quiet"> of default</span>} <span class="quiet">{item.target.kind} <span class="mono">{item.target.at}</span></span></> },
               { name: 'Status', cell: (item) => (item.paused ? <Status status="paused" /> : <span class="nowrap">not paused</span>) },
-              { name: 'Waiting', isNumber: true, cell: (item) => count(item.waiting) },
+              { name: 'Waiting', isNumber: true, cell: (item) => <>{count(item.waiting)}{item.oldest && <span class="quiet">, the oldest <Relative at={item.oldest} /></span>}</> },
               { name: 'Queued', isNumber: true, cell: (item) => count(item.queued ?? 0) },
               { name: 'Running', isNumber: true, cell: (item) => count(item.running) },
-              { name: 'Oldest', cell: (item) => item.oldest && <Relative at={item.oldest} /> },
-              { name: 'Workers ask', isNumber: true, cell: (item) => (item.asking === undefined ? '' : <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking}</span>) },
-              { name: 'Time to start', cell: (item) => item.scheduleToStart && <>{duration(item.scheduleToStart.p50 * 1000)}, p99 {duration(item.scheduleToStart.p99 * 1000)}</> },
-              { name: 'Latest error', isWide: true, cell: (item) => item.lastError && <><span class="no"><Icon name="warning" /> <code>{item.lastError.code}</code> {item.lastError.message}</span> <Relative at={item.lastError.at} /></> },
+              { name: 'Workers', cell: (item) => <>{item.asking !== undefined && <span class={item.asking === 0 && item.waiting > 0 ? 'no' : ''}>{item.asking} {item.asking === 1 ? 'asks' : 'ask'}</span>}{item.scheduleToStart && <span class="quiet"> start in {duration(item.scheduleToStart.p50 * 1000)}, p99 {duration(item.scheduleToStart.p99 * 1000)}</span>}</> },
+              { name: 'Latest error', isWide: true, cell: (item) => item.lastError && <><span class="no"><Icon name="warning" /> <code>{item.lastError.code}</code> {item.lastError.message}</span>, <Relative at={item.lastError.at} /></> },
               { name: 'Action', cell: (item) => <button type="button" class="small" onClick={() => setAction(item)}>{item.paused ? 'Resume…' : 'Pause…'}</button> },
             ]} />
             {data.items.some((item) => item.lastError) && <p class="quiet">The latest error of a service stays here when later calls succeed: the server does not note when a call has succeeded.</p>}

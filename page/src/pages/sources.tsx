@@ -95,18 +95,21 @@ function WebhookTable({ ns, items, figures, act }: { ns: string; items: InboundW
   const figuresOf = (item: InboundWebhook) => figures.find((one) => one.name === item.name)
   return (
     <Table caption="The inbound webhooks" items={items} keyOf={(item) => item.name} columns={[
-      { name: 'Inbound webhook', isHeader: true, cell: (item) => <a href={href(ns, ['webhooks', item.name])}>{item.name}</a> },
-      { name: 'Path', cell: (item) => <span class="mono">{inNamespace(ns, 'hooks', item.name)}</span> },
+      {
+        name: 'Inbound webhook',
+        isHeader: true,
+        cell: (item) => {
+          const source = sourceOfEvents(ns, 'webhook', item.name, item.mapping)
+          return <><a href={href(ns, ['webhooks', item.name])}>{item.name}</a> <span class="mono quiet">{inNamespace(ns, 'hooks', item.name)}</span>, type <span class="mono">{String(item.mapping.type)}</span>{source !== null && <>, <a href={href(ns, ['events'], { source })}>its events</a></>}</>
+        },
+      },
+      { name: 'Signature', cell: (item) => <>{item.form} <span class="quiet">by</span> {item.secrets.join(', ')}</> },
       { name: 'Status', cell: (item) => { const one = figuresOf(item); return one && <WebhookState webhook={one} /> } },
       { name: 'Accepted', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && count(one.accepted) } },
       { name: 'Repeated', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && count(one.repeated) } },
       { name: 'Refused', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && <span class={one.refused > 0 ? 'no' : ''}>{count(one.refused)}</span> } },
       { name: 'Not mapped', isNumber: true, cell: (item) => { const one = figuresOf(item); return one && <span class={one.unmapped > 0 ? 'no' : ''}>{count(one.unmapped)}</span> } },
       { name: 'Latest error', isWide: true, cell: (item) => { const failure = latestError(figuresOf(item)); return failure && <RequestError failure={failure} /> } },
-      { name: 'Form', cell: (item) => item.form },
-      { name: 'Secrets', cell: (item) => item.secrets.join(', ') },
-      { name: 'Type', cell: (item) => <span class="mono">{String(item.mapping.type)}</span> },
-      { name: 'Events', cell: (item) => { const source = sourceOfEvents(ns, 'webhook', item.name, item.mapping); return source !== null && <a href={href(ns, ['events'], { source })}>its events</a> } },
       { name: 'Action', cell: (item) => { const one = figuresOf(item); return one && <button type="button" class="small" onClick={() => act(one)}>{one.paused ? 'Resume…' : 'Pause…'}</button> } },
     ]} />
   )
