@@ -2,7 +2,7 @@
 // and the focus is never lost.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, settled, until } from './harness.mjs'
+import { Console, sees, settled, until } from './harness.mjs'
 import { routesOf } from './routes.mjs'
 
 const console_ = new Console()
@@ -109,6 +109,28 @@ test('21 keyboard: a page whose editor cannot be loaded has a plain field, and i
   await page.route(/\/editor-[^/]*\.js$/, (route) => route.abort())
   await console_.show(page, 'default/workflows/booking/text')
   assert.match(await page.getByLabel('Definition').inputValue(), /id: booking/)
+  await page.context().close()
+})
+
+test('21 keyboard: the key of the actions goes to those on the rows that are selected, else to those of the page', async () => {
+  const id = await server.run('booking', { customerId: 'dot' })
+  const page = await console_.open('#/default/instances')
+  const row = page.locator(`tr[data-row="${id}"]`)
+  await row.waitFor()
+  const focused = () => page.evaluate(() => document.activeElement.textContent.trim())
+  await page.keyboard.press('.')
+  assert.equal(await focused(), 'Run a workflow…')
+  await row.getByRole('link').first().focus()
+  await page.keyboard.press('x')
+  await sees(page, '1 selected')
+  await page.keyboard.press('.')
+  assert.equal(await focused(), 'Pause…')
+  await row.getByRole('checkbox').click()
+  await sees(page, '0 selected')
+  await row.getByRole('checkbox').click()
+  await sees(page, '1 selected')
+  await page.keyboard.press('.')
+  assert.equal(await focused(), 'Pause…')
   await page.context().close()
 })
 

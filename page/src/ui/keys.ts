@@ -11,7 +11,7 @@ export const kGoKeys: Record<string, [string, string]> = {
 
 function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null
-  return !!element?.closest?.('input, textarea, select, [contenteditable], .editor-host, dialog')
+  return !!element?.closest?.('input:not([type=checkbox]), textarea, select, [contenteditable], .editor-host, dialog')
 }
 
 export function useKeys({ help, goTo }: { help: () => void; goTo: () => void }): void {
@@ -45,7 +45,8 @@ function runKey(key: string, help: () => void, goTo: () => void): boolean {
     case 'j': return moveRow(1)
     case 'k': return moveRow(-1)
     case 'x': return clickInRow('input[type=checkbox]')
-    case '.': return focusFirst('.heading .actions button, .heading .actions summary, .bulk button')
+    // The actions on the rows that are selected, if there are some, else those of the page.
+    case '.': return focusFirst('.bulk button:enabled') || focusFirst('.heading .actions :is(a, button:enabled, summary)')
     case '[': return moveRecord(-1)
     case ']': return moveRecord(1)
     default: return false
