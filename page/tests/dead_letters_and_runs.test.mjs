@@ -227,6 +227,17 @@ test('go to: an id, a key and a workflow are found by the keyboard', async () =>
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })
 
+test('go to: a sequence is found as the page writes it', async () => {
+  const { sequence } = await server.send({ type: 'order.seen' })
+  const page = await console_.open('#/default')
+  await page.getByRole('button', { name: 'Go to' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').fill(`#${sequence}`)
+  await dialog.getByRole('link', { name: `event ${sequence}`, exact: true }).click()
+  await page.waitForURL(new RegExp(`events/${sequence}$`))
+  await page.context().close()
+})
+
 test('values: a variable is set, and a secret is sent and never shown', async () => {
   const page = await console_.open('#/default/values')
   await sees(page, 'No secrets')

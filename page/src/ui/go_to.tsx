@@ -33,6 +33,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   const [found, setFound] = useState<Found | null>(null)
   const [isAsked, setAsked] = useState(false)
   const [error, setError] = useState<Error | null>(null)
+  // The page writes sequences as "#13".
   useEffect(() => {
     if (text.trim() === '') {
       setFound(null)
@@ -40,7 +41,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
     }
     const control = new AbortController()
     const timer = setTimeout(() => {
-      call<Found>('GET', inNamespace(ns, 'find'), { query: { q: text.trim() }, abort: control.signal }).then(
+      call<Found>('GET', inNamespace(ns, 'find'), { query: { q: text.trim().replace(/^#(?=\d+$)/, '') }, abort: control.signal }).then(
         (answer) => { setFound(answer); setError(null) },
         (failure: Error) => { if (failure.name !== 'AbortError') setError(failure as ApiError) },
       )
