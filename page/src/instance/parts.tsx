@@ -6,7 +6,7 @@ import { useInterval, useList } from '../core/resource'
 import { href } from '../core/route'
 import { lazy } from '../pages/lazy'
 import type { AcceptedCallsProps } from '../ui/accepted_calls'
-import { bytes, Clock, Empty, InstanceLink, Loaded, More, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
+import { bytes, Clock, Empty, InstanceLink, Loaded, More, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { progressColumns } from '../ui/call_progress'
 import { CallLimit } from '../ui/limits'
 import { Table } from '../ui/table'
@@ -21,7 +21,7 @@ export function CallBar({ counts }: { counts: Record<string, number> | undefined
   const total = entries.reduce((sum, [, value]) => sum + value, 0)
   if (total === 0) return null
   const done = counts?.complete ?? 0
-  return <p><progress max={total} value={done} aria-label="Calls that are complete" /> of {total} calls: {entries.map(([status, value]) => `${value} ${status}`).join(', ')}</p>
+  return <p><progress max={total} value={done} aria-label="Calls that are complete" /> of {plural(total, 'call')}: {entries.map(([status, value]) => `${value} ${status}`).join(', ')}</p>
 }
 
 /** So many calls are read at once. */

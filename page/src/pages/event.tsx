@@ -35,7 +35,7 @@ export function EventPage({ ns, parts }: PageProps) {
         <CopyAsCommand command={{ line: commandLine(ns, 'event', 'why', String(sequence), ...option('instance', expected.instance), ...option('attribute', expected.attribute), ...option('value', expected.value)), http: httpCall('GET', path, expected) }} />
       </>}>
       <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>
-      <section aria-labelledby="why-title">
+      {(event.data || !event.error) && <section aria-labelledby="why-title">
         <h2 id="why-title">Why</h2>
         {isUnreadable ? <Unreadable ns={ns} answer={why.data} /> : <>
           <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
@@ -54,7 +54,7 @@ export function EventPage({ ns, parts }: PageProps) {
             </>
           )}</Loaded></ByAttribute>
         </>}
-      </section>
+      </section>}
       {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
     </Page>
   )

@@ -120,7 +120,7 @@ function Filters() {
       <label>Attribute<FilterField size={10} value={get('attribute')} set={(text) => setQuery({ attribute: text })} /></label>
       <label>Value<FilterField size={10} value={get('value')} set={(text) => setQuery({ value: text })} isExact /></label>
       <label>Event id<FilterField size={12} value={get('id')} set={(text) => setQuery({ id: text })} /></label>
-      <label><input type="checkbox" checked={get('generated') === '0'} onChange={(event) => setQuery({ generated: event.currentTarget.checked ? '0' : null })} /> without those of workflows</label>
+      <label><input type="checkbox" checked={get('generated') === '0'} onChange={(event) => setQuery({ generated: event.currentTarget.checked ? '0' : null })} /> without events that workflows sent</label>
     </FilterForm>
   )
 }

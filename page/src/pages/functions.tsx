@@ -5,12 +5,15 @@ import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useInterval, useThrottle } from '../core/resource'
+import { kServer } from '../core/route'
 import { duration } from '../core/time'
 import { count, Empty, Loaded, Page, Relative, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
 import { Icon } from '../ui/icons'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
+
+const kExample = '{"services": {"charge": {"url": "http://127.0.0.1:9000/charge"}}}'
 
 type Service = Services['items'][number]
 
@@ -25,7 +28,7 @@ export function FunctionsPage({ ns }: PageProps) {
   return (
     <Page title="Functions" actions={<CopyAsCommand command={{ line: commandLine(ns, 'function', 'list'), http: httpCall('GET', path) }} />}>
       <Loaded resource={services} ns={ns}>{(data) => (data.items.length === 0
-        ? <Empty command={commandLine('', 'namespace', 'create', ns, '--settings', '@settings.json')}><p>No services. A service that the settings of the namespace name is here, and one for which there are tasks.</p></Empty>
+        ? <Empty command={commandLine('', 'namespace', 'create', ns, '--settings', kExample)}><p>No services. A service that the settings of the namespace name is here, and one for which there are tasks.</p><p>The settings name a service by its URL, for example so; they replace all settings that the namespace has, which <a href={`${kServer}?namespace=${encodeURIComponent(ns)}`}>the page of the server</a> shows and changes:</p></Empty>
         : (
           <>
             <Table caption="Services" items={data.items} keyOf={(item) => `${item.service}${item.global ?? ''}`} columns={[

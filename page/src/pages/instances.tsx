@@ -64,7 +64,7 @@ export function InstancesPage({ ns }: PageProps) {
       <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, { ...filter, since: sinceTime, until: timeOf(get('until')) }) }} />
     </>}>
       <Filters ns={ns} />
-      <Loaded resource={counts} ns={ns}>{(data) => <CountBar counts={data} />}</Loaded>
+      <Loaded resource={counts} ns={ns} shown={list}>{(data) => <CountBar counts={data} />}</Loaded>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <>{newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}<NoInstances ns={ns} counts={counts.data} /></>
         : (
@@ -164,7 +164,7 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
   if (active.length > 0) {
     return (
       <Empty>
-        <p>No instance fits all filters.{dropped.length > 0 && <> Without <code>{dropped.join(', ')}</code> {query.get('workflow') ? `the workflow ${query.get('workflow')}` : 'the namespace'} has {plural(total, 'instance')}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
+        <p>No instance fits all filters.{dropped.length > 0 && <> Without {dropped.length === 1 ? 'the filter' : 'the filters'} <code>{dropped.join(', ')}</code> there {total === 1 ? 'is' : 'are'} {plural(total, 'instance')}{query.get('workflow') && ` of ${query.get('workflow')}`}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
         <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {query.get(name)}</button> </>)}</p>
       </Empty>
     )

@@ -51,7 +51,7 @@ export function NextPage({ ns }: PageProps) {
       {timeMistake(chosen) === '' && <Loaded resource={firings} ns={ns}>{(data) => (
         <>
           {data.items.length === 0
-            ? <Empty command={commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, starts that debounce or batch has put off, and turns of throttles for which something waits are here.'}</p></Empty>
+            ? <Empty command={kinds.size > 0 || filter.until ? undefined : commandLine(ns, 'schedule', 'list')}><p>{kinds.size > 0 || filter.until ? 'Nothing that fits the filter will fire. Clear the filter to see all.' : 'Nothing will fire. Timeouts, delays, next attempts, delayed events, lifespans of groups, ticks of schedules, starts that debounce or batch has put off, and turns of throttles for which something waits are here.'}</p>{kinds.size === 0 && !filter.until && <p>Start an instance of one of <a href={href(ns, ['workflows'])}>the workflows</a> that waits, or see which of them have a schedule:</p>}</Empty>
             : (
               <>
                 <Sum data={data} until={until} />

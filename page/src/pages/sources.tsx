@@ -39,7 +39,7 @@ export function SourcesPage({ ns }: PageProps) {
       </section>
       <section aria-labelledby="webhooks-title">
         <h2 id="webhooks-title">Inbound webhooks</h2>
-        <Loaded resource={namespace} ns={ns}>{(data) => {
+        <Loaded resource={namespace} ns={ns} shown={sources}>{(data) => {
           const webhooks = inboundWebhooksOf(data.settings)
           return (
             <>

@@ -49,7 +49,7 @@ export function ValuesPage({ ns }: PageProps) {
       </section>
       <section aria-labelledby="secrets">
         <h2 id="secrets">Secrets</h2>
-        <Loaded resource={secrets} ns={ns}>{(data) => (data.items.length === 0
+        <Loaded resource={secrets} ns={ns} shown={variables}>{(data) => (data.items.length === 0
           ? <Empty command={`${commandLine(ns, 'secret', 'set', 'NAME')} < secret.txt`}><p>No secrets. States read a secret by its name; its value is never shown.</p></Empty>
           : <>
             <Table caption="Names of secrets" items={data.items} keyOf={(item) => item.name} columns={[

@@ -16,6 +16,7 @@ import { TextTab } from '../workflow/text'
 import { Schedule } from '../workflow/schedule'
 import type { PageProps } from '.'
 import { kWorkflowTabs } from './places'
+import { startOf } from './workflows'
 
 export function WorkflowPage({ ns, parts }: PageProps) {
   const id = parts[1] ?? ''
@@ -36,7 +37,7 @@ export function WorkflowPage({ ns, parts }: PageProps) {
     </>}>
       <Loaded resource={workflow} ns={ns}>{(data) => (
         <>
-          <p><span class="quiet">revision {data.revision}, applied <Clock at={data.updatedAt} />, starts by {data.start === 'default' ? 'call' : data.start}</span> {data.paused && <Status status="paused" />}{data.description && <> <span class="quiet">·</span> {data.description}</>}</p>
+          <p><span class="quiet">revision {data.revision}, applied <Clock at={data.updatedAt} />, starts by {startOf(data)}</span> {data.paused && <Status status="paused" />}{data.description && <> <span class="quiet">·</span> {data.description}</>}</p>
           <nav aria-label="Parts of the workflow"><ul class="tabs">
             {kWorkflowTabs.map((name) => <li><a href={href(ns, ['workflows', id, name])} aria-current={tab === name ? 'page' : undefined}>{name[0]?.toUpperCase()}{name.slice(1)}{name === 'revisions' && ` ${data.revision}`}</a></li>)}
           </ul></nav>

@@ -37,7 +37,7 @@ export function WorkflowsPage({ ns }: PageProps) {
             <Table caption="Workflows" items={data.items} keyOf={(item) => item.id} columns={[
               { name: 'Workflow', isHeader: true, cell: (item) => <><a href={href(ns, ['workflows', item.id, 'graph'])}>{item.id}</a>{item.name && <span class="quiet"> {item.name}</span>}</> },
               { name: 'Revision', isNumber: true, cell: (item) => item.revision },
-              { name: 'Starts by', cell: (item) => item.start },
+              { name: 'Starts by', cell: (item) => startOf(item) },
               { name: 'Status', cell: (item) => (item.paused ? <Status status="paused" /> : 'active') },
               { name: 'Instances', cell: (item) => <Counts ns={ns} item={item} /> },
               { name: 'Next tick', cell: (item) => item.nextTick && <Relative at={item.nextTick} /> },
@@ -56,6 +56,11 @@ export function WorkflowsPage({ ns }: PageProps) {
 function Counts({ ns, item }: { ns: string; item: WorkflowHead }) {
   const shown = kStatuses.filter((status) => item.counts?.[status])
   return <>{shown.map((status) => <><a href={href(ns, ['instances'], { workflow: item.id, status })}>{count(item.counts?.[status] ?? 0)} {status}</a> </>)}</>
+}
+
+/** What starts a workflow. */
+export function startOf({ start }: Pick<WorkflowHead, 'start'>): string {
+  return { default: 'call', scheduled: 'schedule' }[start as string] ?? start
 }
 
 /** The id of a definition, as its text has it. */

@@ -7,7 +7,8 @@ import { ApiError } from '../core/client'
 import { useBusy } from '../core/busy'
 import { absolute, clock, now, relative } from '../core/time'
 import type { Pages, Resource } from '../core/resource'
-import { href } from '../core/route'
+import { overlay } from '../core/overlay'
+import { href, kServer } from '../core/route'
 import { Icon, type IconName } from './icons'
 
 export type StatusName = InstanceHead['status']
@@ -125,6 +126,11 @@ export function CommandText({ text }: { text: string }) {
   return <>{text.split(kOption).map((part, index) => (index % 2 === 1 ? <span class="nowrap">{part}</span> : part))}</>
 }
 
+/** Opens "Go to", as the key does, which not every device has. */
+export function GoToButton() {
+  return <button type="button" class="small" onClick={() => { overlay.value = 'goto' }}>Look for it</button>
+}
+
 /** What an error says, in the words of the API, and what can be done. */
 export function Problem({ error, retry, ns }: { error: Error; retry?: () => void; ns?: string }) {
   if (!(error instanceof ApiError)) return <div class="problem" role="alert"><p><Icon name="warning" /> The page has an error: {error.message}</p></div>
@@ -136,7 +142,8 @@ export function Problem({ error, retry, ns }: { error: Error; retry?: () => void
       )}
       <p class="quiet"><code>{error.code}</code>{error.status > 0 && `, status ${error.status}`}, {error.call}</p>
       {error.status === 403 && <p>The token of this session does not permit this call.</p>}
-      {error.status === 404 && ns && <p>It was deleted, or belongs to another namespace. Look for it with <kbd>/</kbd>, or see <a href={href(ns)}>the overview</a>.</p>}
+      {error.code === 'namespace.not_found' && <p>It was deleted, or has another name. See <a href={kServer}>the namespaces of the server</a>.</p>}
+      {error.status === 404 && error.code !== 'namespace.not_found' && ns && <p>It was deleted, or belongs to another namespace. <GoToButton />, or see <a href={href(ns)}>the overview</a>.</p>}
       {error.retryAfter !== null && retry && <Countdown key={error} seconds={error.retryAfter} done={retry} />}
       {retry && <button type="button" onClick={retry}>Try again</button>}
     </div>
@@ -163,12 +170,12 @@ export function Empty({ children, command }: { children: ComponentChildren; comm
   )
 }
 
-/** What a resource shows: a skeleton, the error, or the children; old content stays, dimmed, while it is read again. */
-export function Loaded<T>({ resource, ns, children }: { resource: Resource<T>; ns?: string; children: (data: T) => ComponentChildren }) {
+/** What a resource shows: a skeleton, the error unless it is that of `shown`, or the children; old content stays, dimmed, while it is read again. */
+export function Loaded<T>({ resource, ns, shown, children }: { resource: Resource<T>; ns?: string; shown?: Pick<Resource<unknown>, 'error'>; children: (data: T) => ComponentChildren }) {
   const { data, error, isLoading, reload } = resource
   return (
     <>
-      {error && <Problem error={error} retry={reload} ns={ns} />}
+      {error && error.message !== shown?.error?.message && <Problem error={error} retry={reload} ns={ns} />}
       {data === undefined ? (!error && <Skeleton />) : <div class={isLoading ? 'loaded is-stale' : 'loaded'} aria-busy={isLoading}>{children(data)}</div>}
     </>
   )

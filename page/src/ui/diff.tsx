@@ -1,5 +1,6 @@
 // A difference by lines; long parts that are the same are folded.
 import { diffLines, type DiffLine } from '../core/diff'
+import { plural } from './basics'
 
 const kContext = 3
 
@@ -9,7 +10,7 @@ export function Diff({ before, after }: { before: string; after: string }) {
   if (changed === 0) return <p class="quiet">The texts are the same.</p>
   return (
     <>
-      <p class="quiet">{lines.filter((line) => line.kind === 'added').length} lines added, {lines.filter((line) => line.kind === 'removed').length} removed</p>
+      <p class="quiet">{plural(lines.filter((line) => line.kind === 'added').length, 'line')} added, {lines.filter((line) => line.kind === 'removed').length} removed</p>
       <div class="diff" tabIndex={0} role="region" aria-label="Differences">
         {folded(lines).map((line) => (line === null
           ? <div class="quiet">┄</div>

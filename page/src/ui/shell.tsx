@@ -6,6 +6,7 @@ import type { Namespaces } from '../api'
 import { isBusy } from '../core/busy'
 import { needsSignIn, readAgain } from '../core/client'
 import { connection, lostSince, useLive } from '../core/live'
+import { overlay } from '../core/overlay'
 import { useGet } from '../core/resource'
 import { href, kServer, lastNamespace, navigate, route } from '../core/route'
 import { isLive, isUtc, nextTheme, theme } from '../core/settings'
@@ -21,7 +22,7 @@ import { useKeys } from './keys'
 import { SignIn } from './sign_in'
 
 export function Shell() {
-  const [overlay, setOverlay] = useState<'help' | 'goto' | null>(null)
+  const setOverlay = (shown: typeof overlay.value): void => { overlay.value = shown }
   useKeys({ help: () => setOverlay('help'), goTo: () => setOverlay('goto') })
   const ns = lastNamespace.value
   const isLost = connection.value === 'lost'
@@ -35,8 +36,8 @@ export function Shell() {
           <Main><Current /></Main>
         </>
       )}
-      {overlay === 'help' && <Help close={() => setOverlay(null)} />}
-      {overlay === 'goto' && <GoTo ns={ns} close={() => setOverlay(null)} />}
+      {overlay.value === 'help' && <Help close={() => setOverlay(null)} />}
+      {overlay.value === 'goto' && <GoTo ns={ns} close={() => setOverlay(null)} />}
       <div class="hidden" role="status" aria-live="polite">{announcement.value}</div>
       {announcement.value && (
         <div class="toast"><span>{announcement.value}</span><button type="button" class="small" onClick={() => { announcement.value = '' }}>Close</button></div>

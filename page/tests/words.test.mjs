@@ -1,0 +1,78 @@
+// What the page says: of what does not exist, of empty lists, and of numbers of one.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, sees } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+const kMissing = '01234567-89ab-7cde-8123-456789abcdef'
+
+test('what does not exist is said once, with a button that looks for it; of a namespace, with the namespaces', async () => {
+  const page = await console_.open('#/default')
+  for (const address of [`instances/${kMissing}`, 'workflows/none', 'events/999999', 'dead/999999', 'sources/none']) {
+    await console_.show(page, `default/${address}`)
+    const alert = page.getByRole('alert')
+    await sees(alert, 'It was deleted, or belongs to another namespace.')
+    assert.equal(await alert.count(), 1, address)
+    await alert.getByRole('button', { name: 'Look for it' }).click()
+    await page.getByRole('dialog', { name: 'Go to' }).getByRole('button', { name: 'Close' }).click()
+  }
+  for (const address of ['', 'instances', 'events', 'values', 'sources', `instances/${kMissing}`, 'events/1']) {
+    await console_.show(page, `nowhere/${address}`)
+    const alert = page.getByRole('alert')
+    await alert.getByRole('link', { name: 'the namespaces of the server' }).waitFor()
+    assert.equal(await alert.count(), 1, address)
+    assert.equal(await page.getByText('belongs to another namespace').count(), 0, address)
+  }
+  await console_.show(page, 'default/nonsense')
+  await page.getByRole('main').getByRole('button', { name: 'Look for it' }).waitFor()
+  await page.context().close()
+})
+
+test('an empty list of instances says how many there are without which filter', async () => {
+  await server.runFailing()
+  const page = await console_.open('#/default/instances?error=none.such&workflow=fails')
+  await sees(page.locator('.empty'), 'Without the filter error there is 1 instance of fails.')
+  await console_.show(page, 'default/instances?error=none.such&workflow=fails&status=complete')
+  await sees(page.locator('.empty'), 'Without the filters status, error there is 1 instance of fails.')
+  await page.context().close()
+})
+
+test('a workflow starts by the same words in the list and on its page', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/daily', 'id: daily\nstart: {type: scheduled, cron: "0 0 1 1 *"}\nstates:\n- {id: only, type: noop}\n', { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default/workflows')
+  for (const [id, words] of [['fails', 'call'], ['daily', 'schedule'], ['placed', 'event']]) {
+    await console_.show(page, 'default/workflows')
+    assert.equal(await page.locator(`tr[data-row="${id}"] td`).nth(1).textContent(), words)
+    await console_.show(page, `default/workflows/${id}`)
+    await sees(page, `starts by ${words}`)
+  }
+  await page.context().close()
+})
+
+test('numbers of one: a line and a call', async () => {
+  const definition = (more) => `id: single\n${more}functions:\n- {id: none, type: service, service: nowhere}\nstates:\n- {id: only, type: foreach, array: 'jq([1])', action: {function: none, input: {}}}\n`
+  for (const more of ['', 'name: New\n']) await server.call('PUT', '/v1/ns/default/workflows/single', definition(more), { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default/workflows/single/revisions')
+  await sees(page, '1 line added, 0 removed')
+  const id = await server.run('single')
+  await console_.show(page, `default/instances/${id}/calls`)
+  await sees(page.getByRole('main'), /of 1 call:/)
+  await page.context().close()
+})
+
+test('empty lists say how something gets there', async () => {
+  await server.call('PUT', '/v1/ns/empty')
+  const page = await console_.open('#/empty/functions')
+  await sees(page.locator('.empty'), 'they replace all settings that the namespace has')
+  await sees(page.locator('.empty'), /"services": \{"charge": \{"url"/)
+  await page.locator('.empty').getByRole('link', { name: 'the page of the server' }).click()
+  await page.getByRole('heading', { name: 'Namespace empty' }).waitFor()
+  await console_.show(page, 'empty/next')
+  await page.locator('.empty').getByRole('link', { name: 'the workflows' }).waitFor()
+  await sees(page.locator('.empty'), 'millrace -n empty schedule list')
+  await page.context().close()
+})
