@@ -54,6 +54,26 @@ test('namespaces: a choice that has all has no further option', async () => {
   await page.context().close()
 })
 
+test('namespaces and workflows: the name is typed before one is deleted', async () => {
+  await server.call('PUT', '/v1/ns/goes')
+  await server.call('PUT', '/v1/ns/goes/workflows/first', 'id: first\nstates:\n- {id: only, type: noop}\n', { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/goes/workflows/first')
+  const dialog = page.getByRole('dialog')
+  for (const [address, button, name] of [['goes/workflows/first', 'Delete…', 'first'], ['server?namespace=goes', 'Delete the namespace…', 'goes']]) {
+    await console_.show(page, address)
+    await page.getByRole('button', { name: button }).click()
+    const remove = dialog.getByRole('button', { name: 'Delete', exact: true })
+    assert.ok(await remove.isDisabled())
+    await dialog.getByLabel(`Type the name ${name} to confirm`).fill('other')
+    assert.ok(await remove.isDisabled())
+    await dialog.getByLabel(`Type the name ${name} to confirm`).fill(name)
+    await remove.click()
+    await sees(page.locator('.toast'), `${name} was deleted`)
+  }
+  assert.ok(!(await server.call('GET', '/v1/ns')).items.some((item) => item.name === 'goes'))
+  await page.context().close()
+})
+
 test('instances: a workflow that the choice does not have is typed', async () => {
   await server.run('fails')
   const id = await server.run('placed', { id: 'L-1' })

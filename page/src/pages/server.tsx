@@ -103,7 +103,7 @@ function NamespacePanel({ name, changed }: { name: string; changed: () => void }
         </ActionDialog>
       )}
       {action === 'delete' && (
-        <ActionDialog title={`Delete the namespace ${name}?`} label="Delete" isDanger close={() => setAction(null)} command={{ line: commandLine('', 'namespace', 'delete', name, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
+        <ActionDialog title={`Delete the namespace ${name}?`} label="Delete" isDanger mustType={name} close={() => setAction(null)} command={{ line: commandLine('', 'namespace', 'delete', name, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
           run={async () => { await call('DELETE', path, { query: { cancel: isCancelling, dropCompensations: drops } }); setQuery({ namespace: null }); changed(); return `The namespace ${name} was deleted` }}>
           <p>Its workflows, instances, variables, secrets and settings are erased. This cannot be taken back.</p>
           <label><input type="checkbox" checked={isCancelling} onChange={(event) => setCancelling(event.currentTarget.checked)} /> Cancel its live instances</label>

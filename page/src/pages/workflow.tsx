@@ -98,7 +98,7 @@ function DeleteDialog({ ns, id, close }: { ns: string; id: string; close: () => 
   const path = inNamespace(ns, 'workflows', id)
   const drops = isCancelling && isDropping
   return (
-    <ActionDialog title={`Delete the workflow ${id}?`} label="Delete" isDanger close={close} command={{ line: commandLine(ns, 'workflow', 'delete', id, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
+    <ActionDialog title={`Delete the workflow ${id}?`} label="Delete" isDanger mustType={id} close={close} command={{ line: commandLine(ns, 'workflow', 'delete', id, isCancelling && '--cancel', drops && '--drop-compensations'), http: httpCall('DELETE', path, { cancel: isCancelling, dropCompensations: drops }) }}
       run={async () => { await call<WorkflowDeleted>('DELETE', path, { query: { cancel: isCancelling, dropCompensations: drops } }); navigate(href(ns, ['workflows'])); return `Workflow ${id} was deleted` }}>
       <p>All revisions are erased. This cannot be taken back. It is refused while instances are live, unless they are cancelled:</p>
       <label><input type="checkbox" checked={isCancelling} onChange={(event) => setCancelling(event.currentTarget.checked)} /> Cancel the live instances</label>

@@ -49,7 +49,7 @@ export function CopyAsCommand({ command }: { command: Command }) {
 
 /**
  * Asks before an action, runs it, and says what it did. `run` returns that sentence; an error of the API
- * is shown in the dialog as it is. Above `mustType` the number is to be typed first.
+ * is shown in the dialog as it is. `mustType` is a number or a name that is to be typed first.
  */
 export function ActionDialog({ title, children, label, isDanger = false, isReady = true, mustType, command, run, close }: {
   title: string
@@ -57,7 +57,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
   label: string
   isDanger?: boolean
   isReady?: boolean
-  mustType?: number
+  mustType?: number | string
   command: Command | null
   run: () => Promise<string>
   close: () => void
@@ -83,7 +83,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
       <form onSubmit={(event) => void submit(event)}>
         {children}
         {mustType !== undefined && (
-          <label>Type the number {mustType} to confirm<input value={typed} inputMode="numeric" onInput={(event) => setTyped(event.currentTarget.value)} /></label>
+          <label>Type the {typeof mustType === 'number' ? 'number' : 'name'} {mustType} to confirm<input value={typed} inputMode={typeof mustType === 'number' ? 'numeric' : 'text'} autocomplete="off" onInput={(event) => setTyped(event.currentTarget.value)} /></label>
         )}
         {error && <Problem error={error} />}
         {command && <CopyAsCommand command={command} />}
