@@ -54,6 +54,22 @@ test('namespaces: a choice that has all has no further option', async () => {
   await page.context().close()
 })
 
+test('namespaces: the number of dead letters in the bar is that of the namespace from the first moment on', async () => {
+  await server.call('PUT', '/v1/ns/lettered')
+  await server.publish('millrace.events.lettered.order.placed', ['no event', 'no event either'])
+  await until(async () => (await server.call('GET', '/v1/ns/lettered/dlq')).items.length === 2)
+  const page = await console_.open('#/default')
+  await settled(page)
+  // What the stream brings is not waited for.
+  await page.route('**/stream?*', (route) => route.abort())
+  await page.getByLabel('Namespace', { exact: true }).selectOption('lettered')
+  const link = (number) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: `Dead letters${number}`, exact: true })
+  await link(' 2').waitFor()
+  await page.getByLabel('Namespace', { exact: true }).selectOption('default')
+  await link('').waitFor()
+  await page.context().close()
+})
+
 test('namespaces and workflows: the name is typed before one is deleted', async () => {
   await server.call('PUT', '/v1/ns/goes')
   await server.call('PUT', '/v1/ns/goes/workflows/first', 'id: first\nstates:\n- {id: only, type: noop}\n', { 'content-type': 'application/yaml' })

@@ -2,9 +2,9 @@
 // time zone, the notices, and the sign-in form over the same address.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Namespaces } from '../api'
+import type { DeadLetters, Namespaces } from '../api'
 import { isBusy } from '../core/busy'
-import { needsSignIn, readAgain } from '../core/client'
+import { call, inNamespace, needsSignIn, readAgain } from '../core/client'
 import { connection, lostSince, useLive } from '../core/live'
 import { overlay } from '../core/overlay'
 import { useGet } from '../core/resource'
@@ -63,7 +63,13 @@ function Bar({ ns, openGoTo, openHelp }: { ns: string; openGoTo: () => void; ope
   const [dead, setDead] = useState(0)
   const page = route.value.ns === '' ? 'server' : barPageOf(route.value.parts[0])
   useLive({ ns, topics: ['dead'] }, { dead: (message) => setDead(message.count) })
-  useEffect(() => setDead(0), [ns])
+  // The stream has the number when it changes, and only some seconds after it was opened.
+  useEffect(() => {
+    const control = new AbortController()
+    setDead(0)
+    call<DeadLetters>('GET', inNamespace(ns, 'dlq'), { query: { limit: 1 }, abort: control.signal }).then(({ reasons }) => setDead(reasons.reduce((sum, reason) => sum + reason.count, 0)), () => undefined)
+    return () => control.abort()
+  }, [ns])
   return (
     <header class="bar">
       <a class="name" href={href(ns)}>millrace</a>
