@@ -66,6 +66,11 @@ async function assertAreText(ns, places) {
   }
 }
 
+/** The content type of a variable with a text, as far as it fits into a header of HTTP. */
+function typeWith(one) {
+  return `text/plain; a="${one.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"`
+}
+
 test('20 CSP: thirty injections in every field that is shown are text', async () => {
   assert.equal(kInjections.length, 30)
   await server.call('PUT', '/v1/ns/default/workflows/echo', kEcho, { 'content-type': 'application/yaml' })
@@ -76,16 +81,19 @@ test('20 CSP: thirty injections in every field that is shown are text', async ()
   for (const [index, one] of kInjections.entries()) {
     const event = { specversion: '1.0', id: `${index} ${one}`, source: 'outside', subject: one, type: 'echo.go', note: one, data: one }
     await server.call('POST', '/v1/ns/default/events', event, { 'content-type': 'application/cloudevents+json' })
-    await server.publish('millrace.events.default.echo', JSON.stringify({ specversion: '1.0', id: one, type: 'echo', note: one, data: one }))
-    await server.call('PUT', `/v1/ns/default/variables/text-${index}`, { text: one })
+    await server.publish('millrace.events.default.echo', [{ note: one, data: one }, { source: 'outside', [one]: one }].map((more) => JSON.stringify({ specversion: '1.0', id: one, type: 'echo', ...more })))
+    await server.call('PUT', `/v1/ns/default/variables/text-${index}`, one, { 'content-type': typeWith(one) })
   }
   await server.publish('millrace.events.default.echo', kInjections.join('\n'))
   await server.reaches(id, 'failed')
-  const letters = await until(async () => { const { items } = await server.get('/dlq?limit=100'); return items.length === 31 && items })
+  await server.reaches(await server.run('fails'), 'failed')
+  const letters = await until(async () => { const { items } = await server.get('/dlq?limit=100'); return items.length === 61 && items })
+  const whole = letters.find((letter) => letter.reason === 'event.malformed_json')
   const places = [
-    [`instances/${id}/story`, kInjections], [`instances/${id}/data`, kInjections], ['instances?status=failed', []], [`instances/${id}/why`, []], [`events/${all.sequence}`, kInjections],
-    ['events', []], ['events?limit=100&type=echo.go', []], ['dead', []], [`dead/${letters.find((letter) => letter.id)?.id}`, []], ['values', []], ['workflows', []], ['workflows/echo/graph', []], ['workflows/echo/text', []], ['waiting', []], ['', []],
-    ...letters.slice(0, 8).map((letter) => [`dead/${letter.id}`, []]),
+    [`instances/${id}/story`, kInjections], [`instances/${id}/data`, kInjections], ['instances?status=failed', ['<img src=x onerror="document.title=1"> no funds']], [`instances/${id}/why`, kInjections], [`events/${all.sequence}`, kInjections],
+    ['events', kInjections], ['events?type=echo.go', kInjections], ['dead', kInjections], [`dead/${whole.id}`, kInjections], ['values', kInjections.map(typeWith)],
+    ['workflows', []], ['workflows/echo/graph', kInjections.slice(0, 12)], ['workflows/echo/text', kInjections.slice(0, 12)], ['', []],
+    ...letters.filter((letter) => letter !== whole).slice(0, 8).map((letter) => [`dead/${letter.id}`, [JSON.parse(letter.data).id]]),
   ]
   await assertAreText('default', places)
 })
@@ -199,7 +207,7 @@ test('20 CSP: keys, correlations, progress, answers of services, names and setti
   await until(async () => (await outside('GET', '/sources/texts')).position === kInjections.length, 'the source has read all')
   const request = JSON.stringify({ texts: kInjections })
   await outside('POST', '/hooks/git', request, { 'x-hub-signature-256': `sha256=${createHmac('sha256', 'key').update(request).digest('hex')}` })
-  for (const [index, one] of kInjections.entries()) await outside('PUT', `/variables/text-${index}`, one, { 'content-type': `text/plain; a="${one.replace(/[^\x20-\x7e]/g, '').replace(/["\\]/g, '\\$&')}"` })
+  for (const [index, one] of kInjections.entries()) await outside('PUT', `/variables/text-${index}`, one, { 'content-type': typeWith(one) })
   const first = kInjections.slice(0, 1)
   await assertAreText('outside', [
     ['queues', kInjections], [`instances/${waits}`, first], ['groups', kInjections], ['waiting', kInjections],
@@ -207,7 +215,7 @@ test('20 CSP: keys, correlations, progress, answers of services, names and setti
     ['instances?workflow=listens', kInjections], [`instances/${listens[0]}`, [kHeaders[0]]], [`instances/${listens[3]}/why`, [kInjections[3]]], [`events/${near.sequence}`, [kInjections[1] + kInjections[2]]],
     ['instances?workflow=refused', kHeaders], ['functions', kHeaders.slice(-1)], [`instances/${refused[4]}`, [kHeaders[4]]], [`instances/${refused[5]}/why`, [kHeaders[5]]], ['', []],
     ['workflows', first], ['workflows/named/graph', kInjections], ['workflows/named/text', []], ['workflows/named/revisions', kInjections],
-    ['sources/texts', [kPlain]], ['sources/texts/try', kInjections.slice(-1)], ['events?type=made', [kPlain]], ['webhooks/git', [kPlain]], ['sources', []], ['values', ['text/plain; a=']], ['next', []],
+    ['sources/texts', [kPlain]], ['sources/texts/try', kInjections.slice(-1)], ['events?type=made', [kPlain]], ['webhooks/git', [kPlain]], ['sources', []], ['values', kInjections.map(typeWith)], ['next', []],
   ])
 })
 
