@@ -14,6 +14,7 @@
 #include "orchestrator/backup/snapshot_loader.h"
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {
@@ -131,6 +132,7 @@ Status load_snapshot(Environment& store, Connection& connection, const SnapshotM
     for (uint64_t loaded = 0; const auto chunk = TRY(reader.next());) {
       if (settings.stops()) return fail("snapshot.stopped", "the process ends");
       TRY(loader->add(*chunk));
+      crash_point(CrashPoint::kSnapshotLoading);
       settings.on_chunk(++loaded, manifest.chunks);
     }
     TRY(loader->finish(manifest.rows));

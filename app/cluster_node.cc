@@ -14,6 +14,7 @@
 #include "orchestrator/store/disk/node_id.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "os/crash_point.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -331,6 +332,7 @@ void ClusterNode::append_begin(const NodeAction& action) {
   Status began = check_rank(action.expects);
   if (began) began = log_->begin(std::move(begin));
   if (began) {
+    crash_point(CrashPoint::kEpochOpened);
     const Time sent = *log_->confirmed();
     return note([this, sent](NodeRole& role, Time) {
       lost_base_.clear();
@@ -386,6 +388,7 @@ Status ClusterNode::load_engine(bool is_careful) {
       .is_careful = is_careful};
   engine_ = TRY(RunningEngine::make(process_, std::move(store_), lead));
   running_ = engine_.get();
+  crash_point(CrashPoint::kActive);
   TRY(engine_->start());
   return {};
 }

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "broker/log/log_restore.h"
 #include "broker/log_channel.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {
@@ -204,6 +205,7 @@ Status JetStreamLog::Impl::drive(LogUnit unit, std::optional<Time> deadline) {
 
 /// Error `log.closed`: stop() was called, or the deadline has passed.
 Result<LogOutcome> JetStreamLog::Impl::wait_for_outcome(std::optional<Time> deadline) {
+  const uint64_t before = book_.place().sequence;
   while (true) {
     if (std::optional<LogOutcome> deposed = ask_others()) return *std::move(deposed);
     channel_.perform(book_);
@@ -214,6 +216,7 @@ Result<LogOutcome> JetStreamLog::Impl::wait_for_outcome(std::optional<Time> dead
     }
     TRY(channel_.wait(book_, deadline));
     if (std::optional<LogOutcome> outcome = book_.take_outcome()) return *std::move(outcome);
+    if (book_.place().sequence > before) crash_point(CrashPoint::kLogPartAppended);
     if (deadline && now() >= *deadline) return log_late();
   }
 }

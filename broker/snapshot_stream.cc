@@ -12,6 +12,7 @@
 #include "base/has_code.h"
 #include "broker/log_answers.h"
 #include "broker/stored_message.h"
+#include "os/crash_point.h"
 
 namespace millrace {
 namespace {
@@ -84,6 +85,7 @@ Status SnapshotWriter::publish_chunk(std::string_view chunk) {
     const uint64_t sequence = TRY(publish(std::move(message), number));
     if (manifest_.messages == 0) manifest_.first_sequence = sequence;
     ++manifest_.messages;
+    crash_point(CrashPoint::kSnapshotPart);
   }
   hash_.add(chunk);
   ++manifest_.chunks;
@@ -99,6 +101,7 @@ Result<SnapshotManifest> SnapshotWriter::finish(SnapshotManifest manifest) {
   manifest.bytes = manifest_.bytes;
   manifest.first_sequence = manifest_.first_sequence;
   manifest.hash = hash_.finish();
+  crash_point(CrashPoint::kSnapshotComplete);
   const Result<uint64_t> published =
       publish({.subject = snapshot_subject(stream_, manifest.id, "manifest"),
                .headers = {},

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -22,14 +24,19 @@ struct Plan {
     const size_t colon = plan.find(':');
     const std::string_view name = plan.substr(0, colon);
     const std::string_view hit = colon == plan.npos ? std::string_view() : plan.substr(colon + 1);
-    for (const CrashPointName& known : kCrashPoints) {
-      if (known.name == name) point = known.point;
-    }
+    find(kCrashPoints, name);
+    find(kClusterCrashPoints, name);
     std::from_chars(hit.data(), hit.data() + hit.size(), passings);
     if (hit.ends_with(":fault")) signal = SIGSEGV;
     CHECK(point && passings > 0,
           "MILLRACE_CRASH={}: expected NAME:HIT, the name of a crash point and a number from 1",
           plan);
+  }
+
+  void find(std::span<const CrashPointName> points, std::string_view name) {
+    for (const CrashPointName& known : points) {
+      if (known.name == name) point = known.point;
+    }
   }
 
   std::optional<CrashPoint> point;

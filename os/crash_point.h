@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-/// All crash points, in the order in which an event passes them. kPagesWritten, kPagesSynced and
-/// kRootWritten are inside LMDB's commit, so the replacements of write and sync calls that tests
-/// install (tests/support/file_faults.cc) call crash_point() for these three.
+/// All crash points, those of one server in the order in which an event passes them. kPagesWritten,
+/// kPagesSynced and kRootWritten are inside LMDB's commit, so the replacements of write and sync
+/// calls that tests install (tests/support/file_faults.cc) call crash_point() for these three.
 enum class CrashPoint : uint8_t {
   kPulled,            ///< an event came from the broker and is not yet decoded
   kDecoded,           ///< the event is decoded and not yet in the intake
@@ -57,6 +57,15 @@ enum class CrashPoint : uint8_t {
   kPageArchived,      ///< a page of the archive is synced; none of its instances is deleted
   kAnswering,         ///< a command is about to be answered
   kAnswered,          ///< the gateway has the answer to the command
+  // Of a node of a cluster.
+  kLogAppending,      ///< a commit is about to be appended to the log
+  kLogPartAppended,   ///< the log has a part of a commit, and not its last part
+  kLogAppended,       ///< the log has the commit; the journal does not have it
+  kEpochOpened,       ///< the log has the begin of an epoch of this node; no engine is loaded
+  kActive,            ///< the engine of the active is loaded, and no thread of it runs
+  kSnapshotPart,      ///< a part of a snapshot is stored
+  kSnapshotComplete,  ///< all parts of a snapshot are stored, and its manifest is not
+  kSnapshotLoading,   ///< a chunk of a snapshot is in the store of a node that joins
 };
 
 struct CrashPointName {
@@ -107,6 +116,18 @@ inline constexpr std::array<CrashPointName, 42> kCrashPoints{{
     {CrashPoint::kPageArchived, "page-archived"},
     {CrashPoint::kAnswering, "answering"},
     {CrashPoint::kAnswered, "answered"},
+}};
+
+/// The crash points that only a node of a cluster passes.
+inline constexpr std::array<CrashPointName, 8> kClusterCrashPoints{{
+    {CrashPoint::kLogAppending, "log-appending"},
+    {CrashPoint::kLogPartAppended, "log-part-appended"},
+    {CrashPoint::kLogAppended, "log-appended"},
+    {CrashPoint::kEpochOpened, "epoch-opened"},
+    {CrashPoint::kActive, "active"},
+    {CrashPoint::kSnapshotPart, "snapshot-part"},
+    {CrashPoint::kSnapshotComplete, "snapshot-complete"},
+    {CrashPoint::kSnapshotLoading, "snapshot-loading"},
 }};
 
 #ifdef MILLRACE_FAULTS

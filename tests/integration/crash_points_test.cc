@@ -13,10 +13,10 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "os/crash_point.h"
-#include "tests/integration/crash_scenarios.h"
 #include "tests/integration/environment_number.h"
 #include "tests/integration/recording_webhook.h"
 #include "tests/support/campaign.h"
+#include "tests/support/crash_scenarios.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"
 

@@ -125,7 +125,7 @@ class ClusterSimulation {
 
   FaultCounts counts() {
     FaultCounts counts;
-    for (const auto& message : world_.log.messages()) counts.epochs += message.is_commit() ? 0 : 1;
+    for (const auto& message : world_.log.messages()) counts.epochs += message.is_epoch() ? 1 : 0;
     for (size_t i = 0; i < world_.size(); ++i) {
       for (const auto& [code, times] : node(i).ends) counts.ends[code] += times;
       counts.loads += node(i).loads;

@@ -21,9 +21,6 @@
 namespace millrace {
 namespace {
 
-/// So small that a store of a simulation has many chunks.
-constexpr size_t kChunkBytes = 1'000;
-
 template <class T>
 T value_of(Result<T> result) {
   CHECK(result.has_value(), "{}: {}", result.error().code, result.error().message);
@@ -157,10 +154,14 @@ bool WorldNode::load_snapshot(size_t most) {
 void WorldNode::read_chunk() {
   if (is_loading()) return;
   if (!rolling_) {
-    rolling_.emplace(environment(), kChunkBytes);
+    rolling_.emplace(environment(), world_.chunk_bytes);
     chunks_.clear();
   }
-  if (auto chunk = value_of(rolling_->next())) return chunks_.push_back(*std::move(chunk));
+  if (auto chunk = value_of(rolling_->next())) {
+    chunks_.push_back(*std::move(chunk));
+    return world_.pass(CrashPoint::kSnapshotPart);
+  }
+  world_.pass(CrashPoint::kSnapshotComplete);
   // A store without rows has nothing that a node could load.
   if (rolling_->from() != LogPosition()) {
     world_.snapshots.push_back(
@@ -191,10 +192,12 @@ bool WorldNode::take_over(bool is_careful) {
   rolling_.reset();
   follower_.reset();
   environment_.reset();
+  world_.pass(CrashPoint::kEpochOpened);
   world_.broker.stop();  // a former active reads no further events
   auto opened = open_stage(is_careful);
   if (opened) {
     stage_ = *std::move(opened);
+    world_.pass(CrashPoint::kActive);
     return true;
   }
   EXPECT_TRUE(opened.error().code.starts_with("log.")) << opened.error().message;
@@ -277,9 +280,13 @@ void WorldNode::crash() {
   evaluator.forget();
 }
 
-void WorldNode::crash_after_commit() {
+void WorldNode::mute() {
   CHECK(is_active());
   outlet_->die();
+}
+
+void WorldNode::crash_after_commit() {
+  mute();
   stage_->processor().turn();
   crash();
 }
@@ -355,12 +362,17 @@ InstanceId ClusterWorld::make_id(TimePoint now) {
   return make_instance_id(now, randomness);
 }
 
+void ClusterWorld::pass(CrashPoint point) const {
+  if (on_point) on_point(point);
+}
+
 void ClusterWorld::expect_sound_log() const {
   std::set<RandomName> incarnations;
   CommitName last;
   uint64_t engine_time = 0;
   for (const MemoryLog::Message& message : log.messages()) {
     const CommitName& name = message.position.name;
+    if (message.is_part) continue;
     if (message.is_commit()) {
       EXPECT_EQ(name.epoch, last.epoch);
       EXPECT_EQ(name.incarnation, last.incarnation) << "an epoch belongs to one incarnation";

@@ -18,6 +18,7 @@
 #include "orchestrator/backup/chunk.h"
 #include "orchestrator/backup/rolling_chunks.h"
 #include "orchestrator/store/log_follower.h"
+#include "os/crash_point.h"
 #include "scenarios/stage.h"
 #include "tests/simulation/process_outlet.h"
 #include "tests/simulation/world.h"
@@ -89,6 +90,8 @@ class WorldNode {
   void crash();
   /// An active dies in its next turn: after the commit, before the actions after the commit.
   void crash_after_commit();
+  /// Drops what the process of an active sends from now on: it is about to die.
+  void mute();
   /// Starts a process, which is a standby, on the store of a dead one.
   void recover();
   void restart() { crash(), recover(); }
@@ -145,8 +148,13 @@ class ClusterWorld {
   ActedFunctions functions{clock};
   TestReceivers receivers;
   std::vector<WorldSnapshot> snapshots;  ///< in the order in which they ended
+  /// Of a chunk of a snapshot: so few that a store of a simulation has many chunks.
+  size_t chunk_bytes = 1'000;
   /// Sets the options of each node's next store; may be empty.
   std::function<void(EnvironmentOptions&)> change_store_options;
+  /// Called when a node passes kEpochOpened, kActive, kSnapshotPart or kSnapshotComplete; may be
+  /// empty. The process dies there if the function throws.
+  std::function<void(CrashPoint)> on_point;
 
   size_t size() const { return nodes_.size(); }
   WorldNode& node(size_t index) { return *nodes_[index]; }
@@ -170,6 +178,7 @@ class ClusterWorld {
   void expect_sound_log() const;
 
   InstanceId make_id(TimePoint now);  ///< for the nodes
+  void pass(CrashPoint point) const;  ///< for the nodes
 
  private:
   std::mt19937_64 random_;

@@ -47,6 +47,10 @@ class MemoryLog::Lead final : public CommitLog {
     }
     CommitName name = last_.name;
     ++name.commit;
+    for (size_t i = 0; i < fate.parts; ++i) {
+      log_.add_part(name, last_.node);
+      if (fate.on_part) fate.on_part();
+    }
     last_ = log_.add(name, last_.node, std::string(write_set));
     if (fate.meanwhile) fate.meanwhile();
     if (!fate.is_acked) return closed();
@@ -81,6 +85,11 @@ const LogPosition& MemoryLog::add(const CommitName& name, const RandomName& node
   message.position.chain = chain_of(before, name, message.write_set);
   messages_.push_back(std::move(message));
   return messages_.back().position;
+}
+
+void MemoryLog::add_part(const CommitName& name, const RandomName& node) {
+  add(name, node, {});
+  messages_.back().is_part = true;
 }
 
 Result<std::vector<LogCommit>> MemoryLog::read(const LogPosition& position, size_t most) const {

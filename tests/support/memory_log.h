@@ -21,19 +21,25 @@ namespace millrace {
 struct AppendFate {
   bool is_stored = true;  ///< false: the append fails with `log.closed`, and nothing is stored
   bool is_acked = true;   ///< false: the commit is stored, and the append fails with `log.closed`
+  /// How many messages are stored before that of the commit: the other parts of a large commit.
+  size_t parts = 0;
+  /// Called when such a part is stored.
+  std::function<void()> on_part;
   /// Called when the commit is stored, before append() returns: what other nodes do meanwhile.
   std::function<void()> meanwhile;
 };
 
 class MemoryLog {
  public:
-  /// A message of the log: the start of an epoch or a commit.
+  /// A message of the log: the start of an epoch, a commit, or a part of one before its last part.
   struct Message {
     LogPosition position;   ///< of a start of an epoch: the commit number is 0
     CommitName behind;      ///< the last commit before it
     std::string write_set;  ///< of a commit
+    bool is_part = false;  ///< it has nothing of the write-set, which the message of the commit has
 
-    bool is_commit() const { return position.name.commit > 0; }
+    bool is_commit() const { return position.name.commit > 0 && !is_part; }
+    bool is_epoch() const { return position.name.commit == 0; }
   };
 
   /// The commits behind `position`, at most `most`; their write-sets are valid until the log loses
@@ -70,6 +76,7 @@ class MemoryLog {
 
   const Message* at(uint64_t sequence) const;
   const LogPosition& add(const CommitName& name, const RandomName& node, std::string write_set);
+  void add_part(const CommitName& name, const RandomName& node);
 
   std::deque<Message> messages_;
   std::function<AppendFate()> decide_;

@@ -138,12 +138,14 @@ Status Overlay::append(const WriteSet& writes, Limit limit) {
 Status Overlay::append_to_log(std::string_view write_set, Limit limit) {
   TRY(Status(log_state_));
   TRY(journal_->reserve(kLogWriteBytes, limit));
+  crash_point(CrashPoint::kLogAppending);
   const Result<LogPosition> position = log_->append(write_set);
   if (!position) {
     // Of a commit that is too large the log has nothing, and it takes the next one.
     if (position.error().code == "log.too_large") return tl::unexpected(position.error());
     return log_state_ = tl::unexpected(position.error());
   }
+  crash_point(CrashPoint::kLogAppended);
   log_row_ = encode(*position);
   std::string further;
   append_write(further, AbsoluteKey(Table::kMeta, kLogKey).view(), log_row_);

@@ -89,6 +89,23 @@ TEST(MemoryLog, NoticesALostTail) {
   EXPECT_EQ(code_of_append(*other), "ok");
 }
 
+TEST(MemoryLog, HasTheOtherPartsOfACommitBeforeIt) {
+  MemoryLog log;
+  const auto first = log.start_epoch(kHere, kHere, 0).value();
+  size_t parts = 0;
+  log.decide_fates([&] { return AppendFate{.parts = 2, .on_part = [&] { ++parts; }}; });
+  const LogPosition commit = first->append("a").value();
+  EXPECT_EQ(commit.sequence, 4U);
+  EXPECT_EQ(parts, 2U);
+  EXPECT_EQ(log.read({})->size(), 1U);
+  log.lose_tail(1);
+  EXPECT_TRUE(log.read({})->empty()) << "parts without the last one are no commit";
+  EXPECT_EQ(log.last_commit(), LogPosition());
+  const auto second = log.start_epoch(kThere, kThere, 3).value();
+  EXPECT_EQ(second->append("b")->name, (CommitName{2, 1, kThere}));
+  EXPECT_EQ(log.read({})->front().behind, CommitName());
+}
+
 TEST(MemoryLog, IsTrimmedBehindAPosition) {
   MemoryLog log;
   const auto lead = log.start_epoch(kHere, kHere, 0).value();
