@@ -23,14 +23,18 @@ namespace millrace {
 
 class ClusterPair : public testing::Test {
  protected:
-  /// Makes the key and the two nodes. `urls`: of the NATS servers. `options`: further ones of each
-  /// node.
-  void make_nodes(const std::string& urls, std::vector<std::string> options = {}) {
+  /// Makes the key and the two nodes, in place of those before. `urls`: of the NATS servers.
+  /// `options`: further ones of each node.
+  void make_nodes(const std::string& urls, std::vector<std::string> options = {},
+                  const std::string& program = millrace_program()) {
+    nodes_.clear();
     options_ = std::move(options);
+    std::filesystem::remove(key());
     std::ofstream(key()) << std::string(64, 'a');
     std::filesystem::permissions(key(), std::filesystem::perms::owner_read);
     for (size_t i = 0; i < ports_.size(); ++i) {
-      nodes_.push_back(std::make_unique<MillraceServer>(urls));
+      nodes_.push_back(
+          std::make_unique<MillraceServer>(urls, std::map<std::string, std::string>(), program));
     }
   }
   /// The nodes end before the NATS servers do.

@@ -17,7 +17,7 @@ StoreCheckOptions test_check_options();
 void expect_sound(const View& view, std::string_view when);
 
 /// Checks the store in that folder, which no process may have open. A folder without a store is
-/// sound.
+/// sound, and so is one into which a snapshot was being loaded: its node loads it again.
 void expect_sound_folder(const std::filesystem::path& folder, std::string_view when);
 
 }  // namespace millrace
