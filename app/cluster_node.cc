@@ -25,6 +25,10 @@ using std::chrono::steady_clock;
 /// How often the engine is asked whether it makes turns.
 constexpr Duration kTurnEach{1'000};
 
+/// The longest time between two heartbeats of the broker while the log is read. A shorter silence
+/// than that of `takeover_after` must have several of them (cluster/silence.h).
+constexpr Duration kLongestHeartbeat{500};
+
 /// How long an `end` may take.
 constexpr Duration kEndTime{10'000};
 
@@ -261,7 +265,11 @@ void ClusterNode::open_reader() {
   reader_ = std::make_unique<LogReader>(
       *following_,
       LogReaderSettings{
-          .stream = stream_, .key = key_, .newest_format = kStoreFormat, .kept = kept_},
+          .stream = stream_,
+          .key = key_,
+          .newest_format = kStoreFormat,
+          .kept = kept_,
+          .pull = {.heartbeat = std::min(kLongestHeartbeat, settings_.takeover_after / 4)}},
       follower_->position(), static_cast<LogSink&>(*this));
 }
 

@@ -114,5 +114,11 @@ TEST_F(ClusterSnapshotsTest, BringBackANodeThatWasAwayWhileTheLogWasTrimmed) {
   EXPECT_TRUE(node(1).has_instances("workflow=ticket&status=complete", 30));
 }
 
+TEST_F(ClusterSnapshotsTest, HaveAnActiveAfterTheShortestSilence) {
+  set_options({"--takeover-after", "500ms"});
+  start_ready(0, true);
+  EXPECT_TRUE(becomes_active(0)) << node(0).process().errors();
+}
+
 }  // namespace
 }  // namespace millrace
