@@ -12,9 +12,15 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "cluster/log_recovery.h"
 #include "orchestrator/backup/chunk.h"
 #include "orchestrator/backup/rolling_chunks.h"
 #include "orchestrator/store/log_follower.h"
@@ -100,6 +106,21 @@ class WorldNode {
   /// has the snapshot when it ends.
   void read_chunk();
 
+  // A log that may lose its newest messages (ClusterWorld::asks_others).
+
+  /// How much of the log this node has: its store, and what its process has read or appended.
+  LogRank rank() const { return {.epoch = has_epoch_, .sequence = has_to_}; }
+  /// Whether the log ends before what this node has.
+  bool is_ahead() const;
+  /// Whether its process has read or appended the message at that sequence.
+  bool keeps(uint64_t sequence) const { return kept_.contains(sequence); }
+  /// What this node does, as the answers of all nodes say. Notes which node has more.
+  LogRecovery plan();
+  /// Appends again what the log has lost, if this node is ahead and may and can do that. Returns
+  /// whether the log has all that this node has.
+  bool mend();
+  std::string id() const { return fmt::format("node {}", name_[0]); }
+
   /// Every row of the store.
   RowsByKey rows() const;
   LogPosition position() const;
@@ -109,21 +130,41 @@ class WorldNode {
 
   /// How often the log has ended an engine of this node, by the code of its error.
   std::map<std::string, int> ends;
-  int loads = 0;  ///< how many snapshots this node has loaded
+  int loads = 0;     ///< how many snapshots this node has loaded
+  int restores = 0;  ///< how often it has appended again what the log had lost
 
  private:
   EnvironmentOptions store_options();
   const Environment& environment() const;
   bool load_snapshot(size_t most);
   Result<std::unique_ptr<Stage>> open_stage(bool is_careful);
+  /// The log as an active sees it.
+  class Lead final : public CommitLog {
+   public:
+    Lead(WorldNode& node, std::unique_ptr<CommitLog> log) : node_(node), log_(std::move(log)) {}
+    Result<LogPosition> append(std::string_view write_set) override;
+
+   private:
+    WorldNode& node_;
+    std::unique_ptr<CommitLog> log_;
+  };
+
+  Status before_append();
+  void note_read(uint64_t to);
+  void forget_read();
   void restart_if_ended();
 
   ClusterWorld& world_;
   const RandomName name_;
   uint8_t incarnations_ = 0;
   Folder folder_{fast_folder()};
-  uint64_t read_to_ = 0;        ///< the last sequence of the log that this node has read
-  std::optional<Error> ended_;  ///< why the log has ended the engine
+  uint64_t read_to_ = 0;    ///< the last sequence of the log that this node has read
+  uint64_t has_to_ = 0;     ///< the sequence of the last message that it has
+  uint64_t has_epoch_ = 0;  ///< the epoch of that message
+  /// What the process has read or appended, by sequence.
+  std::map<uint64_t, MemoryLog::Message> kept_;
+  std::optional<RankedNode> more_seen_;  ///< LogSituation::seen
+  std::optional<Error> ended_;           ///< why the log has ended the engine
   std::unique_ptr<CommitLog> lead_;
   std::unique_ptr<Environment> environment_;  ///< of a standby
   std::unique_ptr<LogFollower> follower_;
@@ -152,6 +193,9 @@ class ClusterWorld {
   size_t chunk_bytes = 1'000;
   /// Sets the options of each node's next store; may be empty.
   std::function<void(EnvironmentOptions&)> change_store_options;
+  /// Whether a node asks all others before it begins an epoch or appends, as it must if the log may
+  /// lose its newest messages. All nodes answer.
+  bool asks_others = false;
   /// Called when a node passes kEpochOpened, kActive, kSnapshotPart or kSnapshotComplete; may be
   /// empty. The process dies there if the function throws.
   std::function<void(CrashPoint)> on_point;
@@ -169,6 +213,15 @@ class ClusterWorld {
   /// Trims the log up to the begin of that snapshot.
   void trim_to(const WorldSnapshot& snapshot) { log.trim(snapshot.from.sequence + 1); }
 
+  // A log that may lose its newest messages.
+
+  /// Each node looks whether the log has lost something, and appends it again if it may and can.
+  void mend();
+  /// Whether a node has what the log has lost.
+  bool has_lost_messages() const;
+  /// Whether a process has read or appended the message at that sequence.
+  bool keeps(uint64_t sequence) const;
+
   /// Stores an event of another publisher in the event stream.
   void publish(std::string type, std::string id, const Json& data,
                std::map<std::string, AttributeValue> extensions = {});
@@ -179,10 +232,14 @@ class ClusterWorld {
 
   InstanceId make_id(TimePoint now);  ///< for the nodes
   void pass(CrashPoint point) const;  ///< for the nodes
+  /// Checks the store, unless a store with the same rows was checked before; for the nodes.
+  void expect_sound_rows(const View& view);
+  std::vector<RankedNode> ranks() const;  ///< for the nodes
 
  private:
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
+  std::set<RandomName> checked_;  ///< hashes of the rows of stores
   std::vector<std::unique_ptr<WorldNode>> nodes_;
 };
 

@@ -84,6 +84,7 @@ const LogPosition& MemoryLog::add(const CommitName& name, const RandomName& node
                   .write_set = std::move(write_set)};
   message.position.chain = chain_of(before, name, message.write_set);
   messages_.push_back(std::move(message));
+  lost_.clear();  // this message is in the place of the first of them
   return messages_.back().position;
 }
 
@@ -137,7 +138,30 @@ Result<std::unique_ptr<CommitLog>> MemoryLog::start_epoch(const RandomName& node
 }
 
 void MemoryLog::lose_tail(size_t messages) {
-  for (; messages > 0 && !messages_.empty(); --messages) messages_.pop_back();
+  for (; messages > 0 && !messages_.empty(); --messages) {
+    lost_.push_front(std::move(messages_.back()));
+    messages_.pop_back();
+  }
+}
+
+bool MemoryLog::restore(const std::vector<Message>& messages) {
+  for (const Message& message : messages) {
+    const RandomName before = messages_.empty() ? RandomName() : messages_.back().position.chain;
+    const bool follows =
+        message.position.sequence == last_sequence() + 1 &&
+        message.position.chain == chain_of(before, message.position.name, message.write_set);
+    if (!follows) return false;
+    messages_.push_back(message);
+    if (!lost_.empty()) lost_.pop_front();
+    last_epoch_ = message.position.name.epoch;
+  }
+  return true;
+}
+
+const MemoryLog::Message* MemoryLog::known_at(uint64_t sequence) const {
+  if (const Message* const message = at(sequence)) return message;
+  const uint64_t behind = sequence - last_sequence();
+  return sequence == 0 || behind > lost_.size() ? nullptr : &lost_[behind - 1];
 }
 
 }  // namespace millrace

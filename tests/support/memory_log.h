@@ -59,6 +59,14 @@ class MemoryLog {
   /// Makes the log lose its newest messages, as brokers may that lose power together.
   void lose_tail(size_t messages);
 
+  /// Appends messages again that the log has lost, each at its old place. Returns false, and
+  /// appends nothing, if the first one does not follow the last message of the log.
+  bool restore(const std::vector<Message>& messages);
+
+  /// The message at that sequence, also if the log has lost it and has no other one in its place;
+  /// null: there is none.
+  const Message* known_at(uint64_t sequence) const;
+
   /// Makes read() refuse positions that need a message before the sequence `before`.
   void trim(uint64_t before) { first_ = std::max(first_, before); }
   /// The sequence of the first message that was not trimmed.
@@ -79,6 +87,7 @@ class MemoryLog {
   void add_part(const CommitName& name, const RandomName& node);
 
   std::deque<Message> messages_;
+  std::deque<Message> lost_;  ///< behind the end of the log, in order
   std::function<AppendFate()> decide_;
   uint64_t first_ = 1;
   uint64_t last_epoch_ = 0;

@@ -89,6 +89,27 @@ TEST(MemoryLog, NoticesALostTail) {
   EXPECT_EQ(code_of_append(*other), "ok");
 }
 
+TEST(MemoryLog, GetsBackWhatItHasLost) {
+  MemoryLog log;
+  const auto lead = log.start_epoch(kHere, kHere, 0).value();
+  const LogPosition first = lead->append("a").value();
+  const LogPosition second = lead->append("b").value();
+  const std::vector<MemoryLog::Message> kept(log.messages().begin() + 1, log.messages().end());
+  log.lose_tail(2);
+  ASSERT_NE(log.known_at(second.sequence), nullptr);
+  EXPECT_EQ(log.known_at(second.sequence)->position, second);
+  EXPECT_FALSE(log.restore({kept[1]})) << "it does not follow the end of the log";
+  EXPECT_TRUE(log.restore(kept));
+  EXPECT_EQ(log.last_commit(), second);
+  EXPECT_EQ(code_of_append(*lead), "ok");
+
+  log.lose_tail(2);
+  const auto other = log.start_epoch(kThere, kThere, first.sequence).value();
+  EXPECT_EQ(log.known_at(second.sequence)->position.name, (CommitName{2, 0, kThere}));
+  EXPECT_EQ(log.known_at(second.sequence + 1), nullptr) << "the log has another history since";
+  EXPECT_FALSE(log.restore(kept));
+}
+
 TEST(MemoryLog, HasTheOtherPartsOfACommitBeforeIt) {
   MemoryLog log;
   const auto first = log.start_epoch(kHere, kHere, 0).value();
