@@ -1,8 +1,10 @@
 // ClusterFaults: nodes of a cluster and NATS servers of its log fail under load. Each order is
 // there once, one node at a time is the active, and all nodes have the same rows. How long nothing
-// was acknowledged is measured and printed. Environment variables: a number of faults for each
-// kind, such as MILLRACE_CLUSTER_FAULTS_KILL=200 (docs/promises.md has all); MILLRACE_SEED=n
-// repeats the random choices of a run; MILLRACE_NATS_SERVER names the nats-server.
+// was acknowledged is measured and printed. Environment variables: a number of
+// faults for each kind, such as MILLRACE_CLUSTER_FAULTS_KILL=200 (docs/promises.md has all);
+// MILLRACE_CLUSTER_TIMES=1 fails a test if nothing was acknowledged for longer than its bounds,
+// which needs a machine without other work; MILLRACE_SEED=n repeats the random choices of a run;
+// MILLRACE_NATS_SERVER names the nats-server.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,6 +23,7 @@
 #include "tests/integration/environment_number.h"
 #include "tests/integration/leader_fault.h"
 #include "tests/support/campaign.h"
+#include "tests/support/outage_bounds.h"
 
 namespace millrace {
 namespace {
@@ -33,6 +36,12 @@ constexpr Duration kPauseOfActive = std::chrono::seconds(9);
 /// appended less than this time ago.
 constexpr const char* kTakeoverAfterPowerCuts = "60s";
 
+// The bounds of MILLRACE_CLUSTER_TIMES. The election of the NATS servers takes up to 9 s.
+constexpr OutageBounds kActiveIsAway{.median = Duration(3'000), .most = Duration(4'000)};
+constexpr OutageBounds kLeaderIsAway{.median = std::nullopt, .most = Duration(10'000)};
+constexpr OutageBounds kBothAreAway{.median = std::nullopt, .most = Duration(13'000)};
+constexpr OutageBounds kHandedOver{.median = std::nullopt, .most = Duration(1'000)};
+
 class ClusterFaults : public testing::Test {
  protected:
   struct Kind {
@@ -40,6 +49,7 @@ class ClusterFaults : public testing::Test {
     const char* variable;  ///< of the environment: how many faults
     size_t few;            ///< how many in an ordinary run
     std::function<void()> strike;
+    std::optional<OutageBounds> bounds = std::nullopt;
     ClusterUnderLoadSettings settings = {};
   };
 
@@ -65,6 +75,9 @@ class ClusterFaults : public testing::Test {
     if (!HasFailure()) check();
     if (HasFailure()) fmt::print("{}\n", cluster_->logs());
     print_gaps(kind);
+    if (kind.bounds && number_from("MILLRACE_CLUSTER_TIMES", 0) != 0) {
+      EXPECT_EQ(beyond_bounds(*kind.bounds, gaps_), "");
+    }
   }
 
   // Faults. A fault may leave nodes that are not ready yet.
@@ -206,35 +219,40 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsKilled) {
   run({.name = "the active is killed",
        .variable = "MILLRACE_CLUSTER_FAULTS_KILL",
        .few = 2,
-       .strike = [this] { kill_the_active(); }});
+       .strike = [this] { kill_the_active(); },
+       .bounds = kActiveIsAway});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsSuspended) {
   run({.name = "the active pauses",
        .variable = "MILLRACE_CLUSTER_FAULTS_PAUSE",
        .few = 1,
-       .strike = [this] { pause_the_active(); }});
+       .strike = [this] { pause_the_active(); },
+       .bounds = kActiveIsAway});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogIsKilled) {
   run({.name = "the leader is killed",
        .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_KILL",
        .few = 1,
-       .strike = [this] { strike_the_broker(LeaderFault::kKill); }});
+       .strike = [this] { strike_the_broker(LeaderFault::kKill); },
+       .bounds = kLeaderIsAway});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheLeaderOfTheLogHangs) {
   run({.name = "the leader hangs",
        .variable = "MILLRACE_CLUSTER_FAULTS_BROKER_HANG",
        .few = 1,
-       .strike = [this] { strike_the_broker(LeaderFault::kHang); }});
+       .strike = [this] { strike_the_broker(LeaderFault::kHang); },
+       .bounds = kLeaderIsAway});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveAndTheLeaderOfTheLogAreKilled) {
   run({.name = "both are killed",
        .variable = "MILLRACE_CLUSTER_FAULTS_BOTH",
        .few = 1,
-       .strike = [this] { kill_both(); }});
+       .strike = [this] { kill_both(); },
+       .bounds = kBothAreAway});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsCutOffFromTheBrokers) {
@@ -242,6 +260,7 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsCutOffFromTheBrokers) {
        .variable = "MILLRACE_CLUSTER_FAULTS_CUT",
        .few = 1,
        .strike = [this] { cut_the_active(); },
+       .bounds = kActiveIsAway,
        .settings = {.has_proxies = true}});
 }
 
@@ -249,7 +268,8 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheNodesAreRestartedByTurns) {
   run({.name = "restarts by turns",
        .variable = "MILLRACE_CLUSTER_FAULTS_RESTART",
        .few = 1,
-       .strike = [this] { restart_by_turns(); }});
+       .strike = [this] { restart_by_turns(); },
+       .bounds = kHandedOver});
 }
 
 TEST_F(ClusterFaults, LoseNoOrderIfABrokerLosesItsNewestMessagesWhileAnotherOneIsAway) {
