@@ -42,6 +42,9 @@ void Writer::id(const std::array<uint8_t, 16>& value) {
 }
 
 void Writer::bytes(std::string_view value) {
+  // What follows a long value is usually short, and should not make the bytes twice as large.
+  constexpr size_t kLong = 4'096;
+  if (value.size() >= kLong) bytes_.reserve(bytes_.size() + value.size() + value.size() / 16);
   varint(value.size());
   raw(value);
 }

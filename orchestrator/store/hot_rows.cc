@@ -21,6 +21,18 @@ bool is_hot(Table table) {
   return std::find(kHotTables.begin(), kHotTables.end(), table) != kHotTables.end();
 }
 
+/// Calls `see` with the key and the value of each write of a hot table.
+template <class Writes, class See>
+void each_hot(Writes& writes, const See& see) {
+  for (const Table table : kHotTables) {
+    const char byte = static_cast<char>(table);
+    auto next = writes.lower_bound(std::string_view(&byte, 1));
+    for (; next != writes.end() && next->first.front() == byte; ++next) {
+      see(next->first, next->second);
+    }
+  }
+}
+
 }  // namespace
 
 const std::optional<std::string>* HotRows::find(Table table, std::string_view absolute_key) const {
@@ -37,15 +49,17 @@ void HotRows::note(Table table, std::string_view absolute_key,
                          value ? std::optional<std::string>(*value) : std::nullopt);
 }
 
+void HotRows::forget_long(const WriteSet& writes) {
+  each_hot(writes, [&](const std::string& key, const std::optional<std::string>& value) {
+    if (value && value->size() > kMostBytes) rows_.erase(key);
+  });
+}
+
 void HotRows::committed(WriteSet& writes) {
-  for (const Table table : kHotTables) {
-    const char byte = static_cast<char>(table);
-    const auto begin = writes.lower_bound(std::string_view(&byte, 1));
-    for (auto next = begin; next != writes.end() && next->first.front() == byte; ++next) {
-      const auto known = rows_.find(next->first);
-      if (known != rows_.end()) known->second = std::move(next->second);
-    }
-  }
+  each_hot(writes, [&](const std::string& key, std::optional<std::string>& value) {
+    const auto known = rows_.find(key);
+    if (known != rows_.end()) known->second = std::move(value);
+  });
   if (rows_.size() >= kMostRows) rows_.clear();
 }
 

@@ -25,6 +25,10 @@ class HotRows {
   /// of other tables, long values, rows that the overlay itself writes, and rows beyond a limit.
   void note(Table table, std::string_view absolute_key, std::optional<std::string_view> value);
 
+  /// Forgets the rows for which a batch writes values that are not kept here, because they are
+  /// long.
+  void forget_long(const WriteSet& writes);
+
   /// Replaces the known values by those that a commit has written, which it moves out of `writes`.
   void committed(WriteSet& writes);
 

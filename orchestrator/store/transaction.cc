@@ -272,6 +272,7 @@ WriteSet::iterator Transaction::place_of(std::string_view absolute_key, WriteSet
 Status Transaction::commit(Limit limit) {
   Status done = committed_.status();
   if (done && !writes_.empty()) {
+    hot_.forget_long(writes_);  // the commit takes long values
     done = write_to_disk(writes_, limit);
     if (done) hot_.committed(writes_);
   }
@@ -279,12 +280,12 @@ Status Transaction::commit(Limit limit) {
   return done;
 }
 
-Status Transaction::commit_apart(const WriteSet& writes) {
+Status Transaction::commit_apart(WriteSet writes) {
   hot_.forget(writes);
   return write_to_disk(writes, Limit::kPassed);
 }
 
-Status Transaction::write_to_disk(const WriteSet& writes, Limit limit) {
+Status Transaction::write_to_disk(WriteSet& writes, Limit limit) {
   const auto& fails = environment_.options().fails_commit;
   if (fails && fails()) return fail("store.io", "a commit was made to fail");
   return environment_.overlay_->commit(writes, limit);

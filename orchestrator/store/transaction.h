@@ -144,14 +144,14 @@ class Transaction final : public View {
   /// writes of the batch so far, what it reads and what it has read stay as they are, so the batch
   /// must neither read nor write these rows. May use the reserved space (Limit::kPassed). Errors:
   /// those of commit(), after which the store lacks `writes`.
-  Status commit_apart(const WriteSet& writes);
+  Status commit_apart(WriteSet writes);
 
   /// Discards the writes of the batch and begins the next batch on top of the last commit.
   void drop();
 
  private:
   void write(std::string_view absolute_key, std::optional<std::string> value);
-  Status write_to_disk(const WriteSet& writes, Limit limit);
+  Status write_to_disk(WriteSet& writes, Limit limit);
   WriteSet::iterator place_of(std::string_view absolute_key, WriteSet::iterator last);
 
   Environment& environment_;

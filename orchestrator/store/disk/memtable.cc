@@ -33,6 +33,7 @@ struct Memtable::Node {
 
 std::optional<std::string_view> Memtable::Version::value() const {
   if (size_ == kDeleted) return std::nullopt;
+  if (size_ == kMoved) return **reinterpret_cast<const std::string* const*>(this + 1);
   return std::string_view(reinterpret_cast<const char*>(this + 1), size_);
 }
 
@@ -60,15 +61,20 @@ Memtable::Node* Memtable::make_node(std::string_view key, int height) {
   return node;
 }
 
-const Memtable::Version* Memtable::make_version(uint64_t commit,
-                                                std::optional<std::string_view> value,
-                                                const Version* older) {
-  const size_t size = value ? value->size() : 0;
-  auto* const version = new (allocate(sizeof(Version) + size)) Version;
+/// A version behind which there is room for `bytes`.
+Memtable::Version* Memtable::make_version(uint64_t commit, size_t size, size_t bytes) {
+  auto* const version = new (allocate(sizeof(Version) + bytes)) Version;
   version->commit_ = commit;
-  version->size_ = value ? size : Version::kDeleted;
-  version->older_ = older;
-  if (size > 0) std::memcpy(version + 1, value->data(), size);
+  version->size_ = size;
+  version->older_ = nullptr;
+  return version;
+}
+
+Memtable::Version* Memtable::copy_of(uint64_t commit, std::optional<std::string_view> value) {
+  if (!value) return make_version(commit, Version::kDeleted, 0);
+  Version* const version = make_version(commit, value->size(), value->size());
+  if (!value->empty())
+    std::memcpy(reinterpret_cast<char*>(version + 1), value->data(), value->size());
   return version;
 }
 
@@ -139,6 +145,19 @@ const Memtable::Version* Memtable::version_at(const Node& node, uint64_t commit)
 
 const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
                                        std::optional<std::string_view> value) {
+  return link(key, copy_of(commit, value));
+}
+
+const Memtable::Version* Memtable::take(uint64_t commit, std::string_view key,
+                                        std::string&& value) {
+  bytes_ += value.size();
+  const std::string* const moved = &moved_.emplace_back(std::move(value));
+  Version* const version = make_version(commit, Version::kMoved, sizeof moved);
+  std::memcpy(reinterpret_cast<char*>(version + 1), &moved, sizeof moved);
+  return link(key, version);
+}
+
+const Memtable::Version* Memtable::link(std::string_view key, Version* version) {
   Links before;
   search_from_last(key, before);
   before_last_ = before;
@@ -146,13 +165,14 @@ const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
   if (found != nullptr && found->key() == key) {
     last_ = found;
     const Version* const older = found->newest.load(std::memory_order_relaxed);
-    found->newest.store(make_version(commit, value, older), std::memory_order_release);
+    version->older_ = older;
+    found->newest.store(version, std::memory_order_release);
     return older;
   }
   // The node is complete before it is linked, and the levels are linked from the lowest up. So a
   // reader that finds the node on one level also finds it on every lower level.
   Node* const node = make_node(key, random_height());
-  node->newest.store(make_version(commit, value, nullptr), std::memory_order_relaxed);
+  node->newest.store(version, std::memory_order_relaxed);
   last_ = node;
   for (int level = 0; level < node->height; ++level) {
     std::atomic<Node*>& link = before[static_cast<size_t>(level)]->link(level);

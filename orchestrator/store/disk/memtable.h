@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,9 +29,12 @@ class Memtable {
    private:
     friend class Memtable;
     static constexpr size_t kDeleted = SIZE_MAX;
+    static constexpr size_t kMoved = SIZE_MAX - 1;
 
     uint64_t commit_;
-    size_t size_;  ///< size of the value, whose bytes follow this object; kDeleted: no value
+    /// The size of the value, whose bytes follow this object; kDeleted: no value; kMoved: a pointer
+    /// to the value follows.
+    size_t size_;
     const Version* older_;
   };
 
@@ -44,6 +49,10 @@ class Memtable {
   /// previous version of the row; nullptr: the memtable had none. The keys of a commit ascend, so
   /// add() searches from the key that was added last on; any other order is slower.
   const Version* add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
+
+  /// The same for a value that the memtable takes as it is. To copy a value of megabytes takes
+  /// longer than all else that a commit does with it in memory.
+  const Version* take(uint64_t commit, std::string_view key, std::string&& value);
 
   /// The row as it was after `commit`; nullptr: this memtable has no version of it.
   const Version* find(std::string_view key, uint64_t commit) const;
@@ -62,8 +71,9 @@ class Memtable {
 
   char* allocate(size_t size);
   Node* make_node(std::string_view key, int height);
-  const Version* make_version(uint64_t commit, std::optional<std::string_view> value,
-                              const Version* older);
+  Version* make_version(uint64_t commit, size_t size, size_t bytes);
+  Version* copy_of(uint64_t commit, std::optional<std::string_view> value);
+  const Version* link(std::string_view key, Version* version);
   int random_height();
 
   /// The first node whose key is `key` or greater.
@@ -78,8 +88,9 @@ class Memtable {
   static const Version* version_at(const Node& node, uint64_t commit);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;  ///< the first unused byte of the last block
-  size_t left_ = 0;       ///< unused bytes from `free_` on
+  std::deque<std::string> moved_;  ///< the values that take() was given
+  char* free_ = nullptr;           ///< the first unused byte of the last block
+  size_t left_ = 0;                ///< unused bytes from `free_` on
   size_t bytes_ = 0;
   size_t rows_ = 0;
   uint32_t random_ = 1;

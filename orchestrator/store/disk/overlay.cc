@@ -95,19 +95,31 @@ Status Overlay::replay(uint64_t commit, std::string_view write_set) {
 }
 
 void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::string_view> value) {
-  const auto room = [&](const std::optional<std::string_view>& of) {
-    return of ? static_cast<int64_t>(file_.room_for(key.size(), of->size())) : 0;
+  const auto size = value ? std::optional(value->size()) : std::nullopt;
+  note(commit, key.size(), size, active_.table->add(commit, key, value));
+}
+
+void Overlay::take(uint64_t commit, std::string_view key, std::string&& value) {
+  const size_t size = value.size();
+  note(commit, key.size(), size, active_.table->take(commit, key, std::move(value)));
+}
+
+/// Counts a row that the active memtable has got. `before`: the version that it replaces.
+void Overlay::note(uint64_t commit, size_t key, std::optional<size_t> value,
+                   const Memtable::Version* before) {
+  const auto room = [&](std::optional<size_t> of) {
+    return of ? static_cast<int64_t>(file_.room_for(key, *of)) : 0;
   };
-  const Memtable::Version* const before = active_.table->add(commit, key, value);
+  const auto replaced = before == nullptr ? std::nullopt : before->value();
   active_.load.rows = active_.table->rows();
   active_rows_.store(active_.load.rows, std::memory_order_relaxed);
   active_bytes_.store(active_.table->bytes(), std::memory_order_relaxed);
-  active_.load.bytes += room(value) - (before == nullptr ? 0 : room(before->value()));
-  active_.committed_bytes += key.size() + (value ? value->size() : 0);
+  active_.load.bytes += room(value) - (replaced ? room(replaced->size()) : 0);
+  active_.committed_bytes += key + value.value_or(0);
   active_.last = commit;
 }
 
-Status Overlay::commit(const WriteSet& writes, Limit limit) {
+Status Overlay::commit(WriteSet& writes, Limit limit) {
   if (limit == Limit::kKept) TRY(keep_room(writes));
   TRY(make_way(limit));
   Status appended = append(writes, limit);
@@ -117,7 +129,13 @@ Status Overlay::commit(const WriteSet& writes, Limit limit) {
   }
   TRY(std::move(appended));
   const uint64_t commit = journal_->last();
-  for (const auto& [key, value] : writes) add(commit, key, value);
+  for (auto& [key, value] : writes) {
+    if (value && value->size() > kLongValue) {
+      take(commit, key, *std::move(value));
+    } else {
+      add(commit, key, value);
+    }
+  }
   if (log_ != nullptr) add(commit, AbsoluteKey(Table::kMeta, kLogKey).view(), log_row_);
   commit_.store(commit, std::memory_order_release);
   crash_point(CrashPoint::kCommitted);

@@ -78,8 +78,9 @@ class Overlay {
   void lead(CommitLog& log) { log_ = &log; }
   bool is_led() const { return log_ != nullptr; }
 
-  /// Commits a write-set: see Transaction::commit().
-  Status commit(const WriteSet& writes, Limit limit);
+  /// Commits a write-set: see Transaction::commit(). On success, takes the long values out of
+  /// `writes` (kLongValue).
+  Status commit(WriteSet& writes, Limit limit);
 
   /// Brings all committed rows into LMDB: see Environment::checkpoint().
   Status checkpoint();
@@ -128,6 +129,9 @@ class Overlay {
   /// that LMDB has.
   Journal::Replay replaying(const std::optional<uint64_t>& checkpointed);
   void add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
+  void take(uint64_t commit, std::string_view key, std::string&& value);
+  void note(uint64_t commit, size_t key, std::optional<size_t> value,
+            const Memtable::Version* before);
   Status replay(uint64_t commit, std::string_view write_set);
   void freeze();
 

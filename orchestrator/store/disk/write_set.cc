@@ -15,6 +15,13 @@ void put_write(Writer& writer, std::string_view absolute_key,
 }  // namespace
 
 void append_encoded(std::string& bytes, const WriteSet& writes) {
+  // To grow step by step would copy long values again.
+  constexpr size_t kMostOfAWrite = 16;         // of its numbers, beside its key and value
+  size_t size = bytes.size() + kMostOfAWrite;  // the log of a cluster appends, and so does padding
+  for (const auto& [key, value] : writes) {
+    size += key.size() + kMostOfAWrite + (value ? value->size() : 0);
+  }
+  if (size > kLongValue) bytes.reserve(size);
   Writer writer(std::move(bytes));
   for (const auto& [key, value] : writes) put_write(writer, key, value);
   bytes = writer.take();

@@ -2,6 +2,7 @@
 // replayed on another store.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,6 +14,9 @@ namespace millrace {
 
 /// Maps each absolute key (table.h) to the new value; nullopt deletes the row.
 using WriteSet = std::map<std::string, std::optional<std::string>, std::less<>>;
+
+/// A commit takes values with more bytes out of the write-set, so that they need not be copied.
+inline constexpr size_t kLongValue = size_t{64} << 10;
 
 /// Whether the soft limit applies to a batch.
 enum class Limit : uint8_t {

@@ -54,6 +54,16 @@ TEST_F(HotRowsTest, HaveWhatWasCommittedLast) {
   }
 }
 
+TEST_F(HotRowsTest, AreForgottenWhenTheyGetLongValues) {
+  commit(Table::kUsage, "1");
+  EXPECT_EQ(read(), "1");
+  const std::string text(100'000, 'x');
+  commit(Table::kUsage, text);
+  EXPECT_EQ(read(), text);
+  commit(Table::kUsage, "2");
+  EXPECT_EQ(read(), "2");
+}
+
 TEST_F(HotRowsTest, StayAsTheyWereIfACommitFails) {
   commit(Table::kUsage, "1");
   EXPECT_EQ(read(), "1");

@@ -58,6 +58,21 @@ TEST(Memtable, ReturnsARowAsTheGivenCommitLeftIt) {
   EXPECT_THAT(rows_of(table, 5), ElementsAre("a=new", "b=five"));
 }
 
+TEST(Memtable, TakesValuesWithoutACopy) {
+  Memtable table;
+  std::string value(100'000, 'x');
+  const char* const bytes = value.data();
+  EXPECT_EQ(table.take(1, "b", std::move(value)), nullptr);
+  EXPECT_EQ(table.find("b", 1)->value()->data(), bytes);
+  EXPECT_GE(table.bytes(), 100'000U);
+
+  EXPECT_EQ(table.take(2, "b", "two")->value()->size(), 100'000U);
+  EXPECT_EQ(table.add(3, "b", "three")->value(), "two");
+  EXPECT_EQ(table.take(4, "a", ""), nullptr);
+  EXPECT_THAT(rows_of(table, 2), ElementsAre("b=two"));
+  EXPECT_THAT(rows_of(table, 4), ElementsAre("a=", "b=three"));
+}
+
 TEST(Memtable, WalksARangeInBothDirectionsAsTheGivenCommitLeftIt) {
   Memtable table;
   for (const char* const key : {"d", "a", "c", "e", "b"}) table.add(1, key, key);
