@@ -13,6 +13,13 @@
 
 namespace millrace {
 
+/// Whether the data of an event is known to be a compact JSON text, other than null, that nests at
+/// most kMaxJsonDepth - 1 deep. Events that differ only in this are equal.
+struct KnownJson {
+  bool is_known = false;
+  bool operator==(const KnownJson&) const { return true; }
+};
+
 /// The value of an extension attribute: Boolean, Integer (32 bits), or a type that is written as
 /// text.
 using AttributeValue = std::variant<bool, int32_t, std::string>;
@@ -31,6 +38,9 @@ struct Event {
   /// the bytes that `data_base64` encodes, or the JSON text of `data`. If `data` is a string and
   /// the content type is not JSON, these are the characters of the string.
   std::optional<std::string> data;
+  /// Set by decoders, so that large data need not be checked again. Whatever sets other data must
+  /// reset it.
+  KnownJson data_json = {};
 
   bool operator==(const Event&) const = default;
 };

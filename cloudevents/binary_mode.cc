@@ -152,7 +152,7 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
     if (const Status checked = check_data(builder.datacontenttype(), body); !checked) {
       return tl::unexpected(checked.error());
     }
-    builder.set_data(std::string(body));
+    builder.set_data(std::string(body), false);
   }
   return std::move(builder).finish();
 }

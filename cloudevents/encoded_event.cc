@@ -28,7 +28,8 @@ std::optional<Attributes> read_plain(ContentMode mode, const NatsMessage& messag
 
 }  // namespace
 
-EncodedEvent::EncodedEvent(Event event) : attributes_(event), bytes_(std::move(event.data)) {}
+EncodedEvent::EncodedEvent(Event event)
+    : attributes_(event), bytes_(std::move(event.data)), data_json_(event.data_json) {}
 
 Result<EncodedEvent> EncodedEvent::take(NatsMessage& message, size_t max_bytes) {
   const ContentMode mode = TRY(content_mode(message.headers));
@@ -44,6 +45,7 @@ Result<EncodedEvent> EncodedEvent::take(NatsMessage& message, size_t max_bytes) 
 Event EncodedEvent::event() const {
   Event event = attributes_.event();
   event.data = is_json_event_ ? json_event_data(*bytes_, event.datacontenttype) : bytes_;
+  event.data_json = data_json_;
   return event;
 }
 

@@ -37,6 +37,7 @@ class EncodedEvent {
   Attributes attributes_;
   std::optional<std::string> bytes_;  ///< the data; if is_json_event_, the whole event in JSON
   bool is_json_event_ = false;
+  KnownJson data_json_;  ///< Event::data_json, if the event was decoded
 };
 
 }  // namespace millrace

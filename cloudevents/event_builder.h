@@ -23,7 +23,11 @@ class EventBuilder {
   /// `event.attribute_name`, `event.duplicate_attribute`.
   Status add(std::string_view name, std::optional<AttributeValue> value);
 
-  void set_data(std::string data) { event_.data = std::move(data); }
+  /// `is_json`: see Event::data_json.
+  void set_data(std::string data, bool is_json) {
+    event_.data = std::move(data);
+    event_.data_json.is_known = is_json;
+  }
 
   /// The content type; nullopt if none has been added.
   const std::optional<std::string>& datacontenttype() const;

@@ -110,10 +110,14 @@ struct DataMembers {
   std::optional<std::string_view> base64;
 };
 
+/// Whether Event.data has the characters of the member `data`, which is a string then.
+bool is_text(std::string_view json, const std::optional<std::string>& content_type) {
+  return json.front() == '"' && !is_json_content_type(content_type);
+}
+
 /// The bytes of Event.data for the member `data`, which must not be null.
 std::string read_data(std::string_view json, const std::optional<std::string>& content_type) {
-  const bool is_text = json.front() == '"' && !is_json_content_type(content_type);
-  return is_text ? *read_string(json) : compact_json(json);
+  return is_text(json, content_type) ? *read_string(json) : compact_json(json);
 }
 
 Status set_data(DataMembers members, EventBuilder& builder) {
@@ -133,9 +137,10 @@ Status set_data(DataMembers members, EventBuilder& builder) {
                               "section 4) with its padding",
                               shown(text ? *text : *members.base64)));
     }
-    builder.set_data(std::move(*bytes));
+    builder.set_data(std::move(*bytes), false);
   } else if (members.data) {
-    builder.set_data(read_data(*members.data, builder.datacontenttype()));
+    const auto& content_type = builder.datacontenttype();
+    builder.set_data(read_data(*members.data, content_type), !is_text(*members.data, content_type));
   }
   return {};
 }
@@ -200,6 +205,8 @@ void append_data(std::string& out, const Event& event) {
   const std::string& data = *event.data;
   if (!is_json_content_type(event.datacontenttype)) {
     if (is_utf8(data)) return append_text(out, "data", data);
+  } else if (event.data_json.is_known) {
+    return append_member(out, "data", data);
   } else if (is_json_value(data) &&
              too_deep_at(data, kMaxJsonDepth - 1) == std::string_view::npos) {
     const std::string json = compact_json(data);

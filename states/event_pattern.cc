@@ -147,7 +147,9 @@ LazyJson captured(const Event& event, bool capture) {
   if (!event.data || event.data->size() <= kLargeJson) {
     return capture ? event_to_json(event) : payload(event);
   }
-  return capture ? LazyJson::of_text(encode_json_event(event)) : LazyJson::of_bytes(*event.data);
+  if (capture) return LazyJson::of_text(encode_json_event(event));
+  if (event.data_json.is_known) return LazyJson::of_checked_text(*event.data);
+  return LazyJson::of_bytes(*event.data);
 }
 
 }  // namespace millrace

@@ -52,6 +52,7 @@ std::string& core_attribute(std::string_view name, Event& event) {
 /// Sets the data; null means that the event has none.
 void set_data(const LazyJson& value, Event& event) {
   event.data.reset();
+  event.data_json = {};
   event.datacontenttype.reset();
   if (value.is_null()) return;
   event.data = value.text();

@@ -101,6 +101,21 @@ TEST(JsonFormat, KeepsTheTextOfJsonDataExceptForWhiteSpace) {
   for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
 }
 
+TEST(JsonFormat, KnowsWhichDataIsJson) {
+  const auto is_known = [](const std::string& members) {
+    const auto event = decode_json_event(
+        R"({"specversion": "1.0", "id": "1", "source": "/s", "type": "t")" + members + "}");
+    return event.value().data_json.is_known;
+  };
+  EXPECT_TRUE(is_known(R"(, "data": {"a": 1})"));
+  EXPECT_TRUE(is_known(R"(, "data": "a")"));
+  EXPECT_TRUE(is_known(R"(, "data": {"a": 1}, "datacontenttype": "text/plain")"));
+  EXPECT_FALSE(is_known(R"(, "data": "a", "datacontenttype": "text/plain")"));
+  EXPECT_FALSE(is_known(R"(, "data_base64": "MQ==")"));
+  EXPECT_FALSE(is_known(R"(, "data": null)"));
+  EXPECT_FALSE(is_known(""));
+}
+
 TEST(JsonFormat, ReadsStringDataAsTextUnlessTheContentTypeIsJson) {
   const struct {
     const char* members;
@@ -282,6 +297,10 @@ TEST(JsonFormat, ReadsBackEveryEventThatItWrites) {
     const Result<Event> again = decode_json_event(text);
     ASSERT_TRUE(again) << text << "\n" << again.error().message;
     ASSERT_EQ(*again, event) << text;
+    ASSERT_EQ(encode_json_event(*again), text) << "data that is known to be JSON is not read again";
+    if (again->data_json.is_known) {
+      ASSERT_TRUE(is_json(*again->data)) << *again->data;
+    }
     ASSERT_EQ(decode_nats(encode_nats(event)), event) << text;
   }
 }
