@@ -1,6 +1,7 @@
 // ClusterFaults: nodes of a cluster and NATS servers of its log fail under load. Each order is
-// there once, one node at a time is the active, and all nodes have the same rows. How long nothing
-// was acknowledged is measured and printed. Environment variables: a number of
+// there once, one node at a time is the active, and all nodes have the same rows. The store of a
+// node is checked when a fault has ended the node, and copies of all stores after each other fault.
+// How long nothing was acknowledged is measured and printed. Environment variables: a number of
 // faults for each kind, such as MILLRACE_CLUSTER_FAULTS_KILL=200 (docs/promises.md has all);
 // MILLRACE_CLUSTER_TIMES=1 fails a test if nothing was acknowledged for longer than its bounds,
 // which needs a machine without other work; MILLRACE_SEED=n repeats the random choices of a run;
@@ -50,6 +51,9 @@ class ClusterFaults : public testing::Test {
     size_t few;            ///< how many in an ordinary run
     std::function<void()> strike;
     std::optional<OutageBounds> bounds = std::nullopt;
+    /// Whether copies of the folders are checked after each fault. A node that a fault ends is
+    /// checked in any case.
+    bool checks_copies = true;
     ClusterUnderLoadSettings settings = {};
   };
 
@@ -197,6 +201,7 @@ class ClusterFaults : public testing::Test {
     ASSERT_NO_FATAL_FAILURE(cluster_->settle());
     gaps_.push_back(cluster_->load().longest_gap(from));
     fmt::print("{}: {} ms without an acknowledgement\n", kind.name, gaps_.back().count());
+    if (kind.checks_copies) cluster_->expect_sound_copies();
   }
 
   void check() {
@@ -220,7 +225,8 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsKilled) {
        .variable = "MILLRACE_CLUSTER_FAULTS_KILL",
        .few = 2,
        .strike = [this] { kill_the_active(); },
-       .bounds = kActiveIsAway});
+       .bounds = kActiveIsAway,
+       .checks_copies = false});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsSuspended) {
@@ -252,7 +258,8 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveAndTheLeaderOfTheLogAreKill
        .variable = "MILLRACE_CLUSTER_FAULTS_BOTH",
        .few = 1,
        .strike = [this] { kill_both(); },
-       .bounds = kBothAreAway});
+       .bounds = kBothAreAway,
+       .checks_copies = false});
 }
 
 TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheActiveIsCutOffFromTheBrokers) {
@@ -269,7 +276,8 @@ TEST_F(ClusterFaults, LoseAndRepeatNothingIfTheNodesAreRestartedByTurns) {
        .variable = "MILLRACE_CLUSTER_FAULTS_RESTART",
        .few = 1,
        .strike = [this] { restart_by_turns(); },
-       .bounds = kHandedOver});
+       .bounds = kHandedOver,
+       .checks_copies = false});
 }
 
 TEST_F(ClusterFaults, LoseNoOrderIfABrokerLosesItsNewestMessagesWhileAnotherOneIsAway) {

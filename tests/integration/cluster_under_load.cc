@@ -79,6 +79,19 @@ std::string different_rows(const RowsByKey& one, const RowsByKey& other) {
   return fmt::format("{} and {} rows\n{}", one.size(), other.size(), fmt::join(found, "\n"));
 }
 
+/// Whether each thread of the process is suspended: none is in a system call any more.
+bool is_all_suspended(pid_t process) {
+  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", process))) {
+    std::ifstream file(thread.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    // "PID (NAME) STATE …": the name may have spaces and brackets.
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos || stat.substr(name_end, 3) != ") T") return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ClusterUnderLoad::ClusterUnderLoad(ClusterUnderLoadSettings settings)
@@ -248,6 +261,22 @@ void ClusterUnderLoad::settle() {
     return load_->paid() < subscribers_->delivered() + kMostUndelivered;
   })) << "of "
       << load_->paid() << " orders only " << subscribers_->delivered() << " are delivered";
+}
+
+void ClusterUnderLoad::expect_sound_copies() {
+  for (size_t i = 0; i < size(); ++i) {
+    MillraceServer& node = *nodes_[i]->server;
+    if (!node.is_running()) continue;  // supervise() starts it again
+    const Folder copy;
+    const fs::path data = copy.path() / "data";
+    node.process().signal(SIGSTOP);
+    const bool is_suspended = eventually([&] { return is_all_suspended(node.process().pid()); });
+    if (is_suspended) replace_folder(data, node.data());
+    node.process().signal(SIGCONT);
+    ASSERT_TRUE(is_suspended) << "node " << i;
+    ASSERT_TRUE(fs::exists(data / "data.mdb"));
+    expect_sound_folder(data, fmt::format("in a copy of the folder of node {}", i));
+  }
 }
 
 void ClusterUnderLoad::will_lose_messages() { subscribers_->mark(); }

@@ -75,6 +75,10 @@ class ClusterUnderLoad {
   /// delivered.
   void settle();
 
+  /// Checks a copy of the folder of each node, as it is while the process is suspended: a SIGKILL
+  /// at that moment would leave the same. The load continues.
+  void expect_sound_copies();
+
   /// From now on the NATS servers may lose messages that they acknowledge.
   void will_lose_messages();
   /// They have lost them: what subscribers have read of the streams since then may have changed,
