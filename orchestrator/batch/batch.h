@@ -41,8 +41,11 @@ struct BatchLimits {
   size_t admitted = 250;        ///< starts that have waited and that one batch admits
   size_t admitted_calls = 250;  ///< calls that one batch gives a slot for which they have waited
   /// An event that more instances wait for is a fan-out if its unit of work ends before all of them
-  /// have got it.
+  /// have got it. An event for more starts is offered to the others as a late match.
   size_t offered_in_one_unit = 16;
+  /// The same for an event whose bytes, times the number of its targets, are more: each target
+  /// reads and writes them. A single target gets any event at once.
+  size_t bytes_in_one_unit = size_t{256} << 10;
   /// Instance messages that one batch processes; further ones wait for the next batch.
   size_t messages = 250;
   MatchBudget match = {};          ///< of one event, when it is applied
@@ -167,6 +170,8 @@ class Batch {
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);
 
+  /// Whether the event has too many bytes to be offered to all its targets in one unit of work.
+  bool has_many_bytes(const EventRoute& route) const;
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const EventPosition& position, const EventRoute& route,

@@ -165,6 +165,12 @@ Result<std::optional<Error>> Batch::over_rate(const EventRoute& route, TimePoint
   return rates_.take(route.ns, route.per_second, stamped);
 }
 
+bool Batch::has_many_bytes(const EventRoute& route) const {
+  const size_t targets = route.targets.starts.size() + route.targets.instances.size();
+  const size_t bytes = route.event.data ? route.event.data->size() : 0;
+  return targets > 1 && bytes > limits_.bytes_in_one_unit / targets;
+}
+
 Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
   const EventPosition& position = applied.position;
   const std::vector<InstanceTarget>& instances = route.targets.instances;
@@ -173,12 +179,16 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   const std::vector<WorkflowNumber> late_starts = late.starts;
   // Starts and instances that the unit of work has no time for get the event as a kept event.
   const std::vector<StartTarget>& starts = route.targets.starts;
-  const bool are_many = starts.size() > limits_.offered_in_one_unit;
-  bool may_leave = are_many;
-  for (size_t i = 0; batch_.has_unfired_timers && !are_many && i < starts.size(); ++i) {
+  const bool has_many_bytes = this->has_many_bytes(route);
+  const auto are_many = [&](size_t targets) {
+    return targets > limits_.offered_in_one_unit || (targets > 0 && has_many_bytes);
+  };
+  const bool are_many_starts = are_many(starts.size());
+  bool may_leave = are_many_starts;
+  for (size_t i = 0; batch_.has_unfired_timers && !are_many_starts && i < starts.size(); ++i) {
     may_leave = TRY(starts_.must_wait(now, applied, starts[i])) || may_leave;
   }
-  const bool may_fan_out = route.fans_out || instances.size() > limits_.offered_in_one_unit;
+  const bool may_fan_out = route.fans_out || are_many(instances.size());
   const bool is_late = route.may_be_late && !late.empty();
   const bool kept = route.is_wanted || may_leave || may_fan_out || is_late;
   if (kept && route.may_be_late && late_matches_.is_full(route.ns)) {

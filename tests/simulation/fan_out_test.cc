@@ -1,5 +1,7 @@
 // Fan-outs: an event that matches more instances than one batch may wake, with other inputs and
 // crashes between its batches.
+#include <tuple>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +92,56 @@ TEST(FanOut, WakesEachInstanceOnceInSeveralBatches) {
   for (const auto& [key, value] : world.rows()) {
     EXPECT_FALSE(key.starts_with("recent/") || key.starts_with("fanout/")) << key << " is left";
   }
+}
+
+// The clock stands still, so only bytes end a unit of work.
+
+TEST(FanOut, DividesALargeEventAmongFewInstances) {
+  for (const auto& [targets, bytes, is_divided] :
+       {std::tuple(1, 900'000, false), std::tuple(2, 100'000, false), std::tuple(2, 300'000, true),
+        std::tuple(16, 10'000, false), std::tuple(16, 300'000, true)}) {
+    SCOPED_TRACE(fmt::format("{} targets, {} bytes", targets, bytes));
+    World world;
+    world.apply(kTwoBells);
+    for (int i = 0; i < targets; ++i) world.start("two-bells");
+    world.publish("bell", "1", std::string(static_cast<size_t>(bytes), 'x'));
+    world.step();
+    const auto woken = [&] {
+      const auto states = values(world, "state");
+      return std::count(states.begin(), states.end(), "second");
+    };
+    EXPECT_EQ(woken() < targets, is_divided) << woken();
+    EXPECT_GE(woken(), 1);
+    world.publish("bell", "1", std::string(static_cast<size_t>(bytes), 'x'));
+    world.publish("echo", "2");
+    world.run_until_idle();
+    EXPECT_THAT(values(world, "status"), Each("complete"));
+    for (const Json& instance : world.instances()) {
+      EXPECT_THAT(world.history(instance["id"]),
+                  ElementsAre("started", "entered first", "woken first", "ended first",
+                              "entered second", "woken second", "ended second"));
+    }
+    for (const auto& [key, value] : world.rows()) {
+      EXPECT_FALSE(key.starts_with("recent/") || key.starts_with("fanout/")) << key << " is left";
+    }
+  }
+}
+
+TEST(FanOut, DividesALargeEventAmongFewStarts) {
+  World world;
+  for (int i = 0; i < 4; ++i) {
+    world.apply(
+        fmt::format("id: bell-{}\nstart: {{type: event, event: {{type: bell}}}}\n"
+                    "states: [{{id: wait, type: consumeEvent, event: {{type: echo}}}}]",
+                    i));
+  }
+  world.publish("bell", "1", std::string(300'000, 'x'));
+  world.step();
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  world.publish("bell", "1", std::string(300'000, 'x'));
+  world.publish("echo", "2");
+  world.run_until_idle();
+  EXPECT_THAT(values(world, "status"), AllOf(SizeIs(4), Each("complete")));
 }
 
 TEST(FanOut, LetsOtherEventsThrough) {
