@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<std::string_view, kUnitKinds> kUnitKindNames = {
     "event",   "timer", "command", "evaluation", "report", "continuation", "instance_message",
-    "fan_out", "purge", "other"};
+    "fan_out", "purge", "commit",  "other"};
 
 }  // namespace
 

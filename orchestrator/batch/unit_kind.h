@@ -18,9 +18,10 @@ enum class UnitKind : uint8_t {
   kInstanceMessage = 6,  ///< a message from one instance to another
   kFanOut = 7,           ///< an instance that a fan-out reaches
   kPurge = 8,            ///< a portion of a purge, of the retention or of the archive
-  kOther = 9,            ///< acknowledgements, starts of schedules, and other work between units
+  kCommit = 9,           ///< the commit of a batch, without the sync of the disk
+  kOther = 10,           ///< acknowledgements, starts of schedules, and other work between units
 };
-inline constexpr size_t kUnitKinds = 10;
+inline constexpr size_t kUnitKinds = 11;
 
 /// The name of the kind in metric labels and in `/v1/info`: "event", "instance_message", …
 std::string_view to_string(UnitKind kind);

@@ -145,6 +145,15 @@ class UnitMeter final : public WorkBudget {
     }
   }
 
+  /// Ends the commit of a turn that end_turn() has ended. The time that it takes is the processor
+  /// time: while the disk syncs, the thread waits, which the times of the turn show.
+  void end_commit() {
+    set_kind(UnitKind::kCommit);
+    const WorkTime elapsed_before = longest_[static_cast<size_t>(kind_)].elapsed;
+    const WorkTime time = end().time;
+    longest_[static_cast<size_t>(UnitKind::kCommit)].elapsed = std::max(elapsed_before, time);
+  }
+
   bool is_spent(size_t bytes = 0) const override {
     return measures_ && (bytes_ + bytes >= limits_.unit_bytes || to_write_ >= limits_.write_time ||
                          is_out_of_time());

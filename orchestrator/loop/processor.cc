@@ -341,6 +341,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
   engine_.crash_note.batch_committed();
   engine_.batches.begin();
   commit_ended_ = engine_.clock.precise();
+  engine_.meter.end_commit();
   return outcome;
 }
 

@@ -185,6 +185,20 @@ TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
   EXPECT_EQ(meter.take_longest()[static_cast<size_t>(UnitKind::kOther)].processor, Duration(1));
 }
 
+TEST_F(UnitMeterTest, MeasuresTheCommitWithoutTheTimeOfTheSync) {
+  meter.begin_turn();
+  clock.advance(Duration(2));
+  meter.end_turn();
+  clock.advance(Duration(1));
+  clock.let_thread_wait(Duration(30));
+  meter.end_commit();
+  const UnitTime commit = meter.take_longest()[static_cast<size_t>(UnitKind::kCommit)];
+  EXPECT_EQ(commit.processor, Duration(1));
+  EXPECT_EQ(commit.elapsed, Duration(1));
+  meter.begin_turn();
+  EXPECT_FALSE(meter.is_turn_spent()) << "the next turn has its own time";
+}
+
 TEST_F(UnitMeterTest, EndsAUnitOrATurnThatChangesMoreThanTheEndOfItsBatchCanWriteInTime) {
   turn_of(UnitKind::kOther, 1'000, Duration(0));
   turn_of(UnitKind::kOther, 10, Duration(1));  // a tenth of a millisecond for each
