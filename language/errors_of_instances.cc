@@ -96,6 +96,8 @@ constexpr ErrorEntry kInstanceErrors[] = {
     {"millrace.limits.log", 0, "A log record is too large.", "Log less data."},
     {"millrace.limits.lookback", 0, "The events in the window of `lookback` cannot all be read.",
      "Write a shorter `lookback`, or compare an attribute for equality in `context`."},
+    {"millrace.limits.results", 0, "The results of the calls of one state are too large together.",
+     "Let the calls return less, for example references, or divide them among states."},
     {"millrace.limits.transitions", 0, "The instance has reached the limit of transitions.",
      "Look for a loop without a wait in the workflow."},
     {"millrace.limits.variable", 0, "A variable is too large.",

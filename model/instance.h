@@ -203,6 +203,10 @@ struct Caller {
 /// one call ends.
 inline constexpr size_t kMostCalls = 10'000;
 
+/// The most bytes of the results of the calls of one state together. They become one value of the
+/// data.
+inline constexpr size_t kMostResultBytes = size_t{16} << 20;
+
 /// How deep subflows may be nested; a deeper call raises direktiv.limits.depth.
 inline constexpr uint32_t kMaxDepth = 20;
 
@@ -364,6 +368,14 @@ struct Instance {
   /// The sizes of the instance's rows in bytes, not sealed, as they were last read or written. By
   /// Part; the rows of all calls are added up.
   std::array<uint64_t, kPartCount> part_bytes{};
+
+  /// The bytes of the results that the calls have, if `entered` is that of the instance; not
+  /// stored.
+  struct ResultBytes {
+    std::optional<uint64_t> entered;
+    uint64_t bytes = 0;
+  };
+  ResultBytes result_bytes;
 };
 
 /// Whether the instance waits for a slot of its workflow.

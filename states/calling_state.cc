@@ -230,6 +230,14 @@ void CallingState::start(Visit& visit, size_t index) const {
 
 Outcome CallingState::returned(Visit& visit, size_t index, CallEnd end) const {
   Call& call = visit.calls()[index];
+  // The next attempt would have as long a result, and do again what this one has done.
+  auto may_retry = MayRetry::kYes;
+  if (end.result) {
+    if (Status added = visit.add_result(*end.result); !added) {
+      end.result = tl::unexpected(std::move(added).error());
+      may_retry = MayRetry::kNo;
+    }
+  }
   if (!end.result) {
     Json detail{{call.outside ? "task" : "instance", to_string(call.id)},
                 {"index", index},
@@ -241,8 +249,8 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallEnd end) const {
     // A subflow may end with such an error of a call of its own.
     const bool is_final = call.outside && end.by == AnsweredBy::kRunner &&
                           is_call_flow_error(end.result.error().code);
-    return failed(visit, index, std::move(end.result).error(),
-                  is_final ? MayRetry::kNo : MayRetry::kYes, end.retry_from);
+    if (is_final) may_retry = MayRetry::kNo;
+    return failed(visit, index, std::move(end.result).error(), may_retry, end.retry_from);
   }
   // The detail is made as text, with its keys sorted, as that of the start (Visit::start_call).
   const std::string by =

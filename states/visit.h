@@ -133,6 +133,9 @@ class Visit {
   const CallPortion& call_portion() const { return portion_; }
   /// Raise direktiv.limits.depth if the instance is nested too deep to make calls.
   std::optional<Raise> refuse_depth() const;
+  /// Counts the result of a call. The error `millrace.limits.results` if the calls of the state
+  /// would have more than kMostResultBytes of results with it.
+  Status add_result(const LazyJson& result);
   /// Starts the next attempt of the call, with its input. If the policy allows no further attempt,
   /// the stored input is cleared.
   void start_call(size_t index, const Function& function, const ActionPolicy& policy,

@@ -77,6 +77,27 @@ void limit_task(StartTask& task, const CallFlow& flow, TimePoint now) {
 
 }  // namespace
 
+Status Visit::add_result(const LazyJson& result) {
+  auto& [entered, bytes] = instance_.result_bytes;
+  if (entered != instance_.entered) {
+    entered = instance_.entered;
+    bytes = 0;
+    for (const Call& call : instance_.calls) {
+      if (call.status == Call::Status::kDone) bytes += call.result.text().size();
+    }
+  }
+  const uint64_t all = bytes + result.text().size();
+  if (all > kMostResultBytes) {
+    return fail("millrace.limits.results",
+                fmt::format("the results of the calls of the state would have {} bytes together; "
+                            "they may have at most {}: let the calls return less, for example "
+                            "references to what they have stored, or divide them among states",
+                            all, kMostResultBytes));
+  }
+  bytes = all;
+  return {};
+}
+
 std::optional<Raise> Visit::refuse_depth() const {
   if (instance_.depth < kMaxDepth) return std::nullopt;
   return Raise{{std::string(kTooDeep),

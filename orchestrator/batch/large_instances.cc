@@ -16,11 +16,16 @@ size_t text_bytes(const Instance& instance) {
     if (*part) bytes += (*part)->known_size();
   }
   for (const auto& slot : instance.slots) bytes += slot ? slot->known_size() : 0;
+  for (const Call& call : instance.calls) {
+    bytes += call.input.known_size() + call.result.known_size();
+  }
   return bytes;
 }
 
-/// Leaves the texts, whose bytes count. A tree needs several times as much memory.
-void drop_trees(Instance& instance) {
+/// Leaves the texts, whose bytes count. A tree needs several times as much memory. The values of
+/// many calls are short.
+void drop_trees(KeptInstance& kept) {
+  Instance& instance = kept.instance;
   instance.input = {};
   instance.data = instance.data.without_tree();
   for (auto* const part : {&instance.found_data, &instance.failed_data}) {
@@ -28,6 +33,13 @@ void drop_trees(Instance& instance) {
   }
   for (auto& slot : instance.slots) {
     if (slot) *slot = slot->without_tree();
+  }
+  if (instance.calls.size() >= LargeInstances::kFewestCalls) return;
+  for (auto* const calls : {&instance.calls, &kept.calls}) {
+    for (Call& call : *calls) {
+      call.input = call.input.without_tree();
+      call.result = call.result.without_tree();
+    }
   }
 }
 
@@ -46,7 +58,7 @@ void LargeInstances::put(KeptInstance kept) {
   if (!is_large(instance) || has_ended(instance.status)) return;
   const std::pair place(instance.ns, instance.id);
   take(instance.ns, instance.id);  // an instance is kept once
-  drop_trees(instance);
+  drop_trees(kept);
   calls_ += instance.calls.size();
   bytes_ += bytes_of(instance);
   kept_.push_front(std::move(kept));

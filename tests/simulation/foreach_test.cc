@@ -261,6 +261,41 @@ states:
   EXPECT_EQ(count(world, "item", "cancelled"), 49u);
 }
 
+/// An array of inputs of three million bytes, which the subflow `item` returns.
+Json large_items(size_t count) {
+  return Json::array_t(count, Json{{"text", std::string(3'000'000, 'x')}});
+}
+
+TEST(Foreach, FailsIfItsResultsAreTooLargeTogether) {
+  World world;
+  world.apply(each(R"(  catch: [{error: millrace.limits.results, transition: caught}]
+- {id: caught, type: noop, transform: {code: jq(.error.code)}}
+)"));
+  world.apply("id: item\nstates: [{id: s, type: noop}]\n");
+  const Json fits = world.start("each", {{"items", large_items(5)}});
+  const Json exceeds = world.start("each", {{"items", large_items(6)}});
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(fits["id"])["status"], "complete");
+  EXPECT_EQ(world.instance(fits["id"])["output"]["return"].size(), 5U);
+  EXPECT_EQ(world.instance(exceeds["id"])["output"], (Json{{"code", "millrace.limits.results"}}));
+}
+
+TEST(Foreach, CountsItsResultsAgainAfterARestart) {
+  World world;
+  world.apply(each("  retries: {maximumAttempts: 5}\n"));
+  world.apply(
+      "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
+  const Json loop = world.start("each", {{"items", numbers(17)}});
+  for (int32_t i = 0; i < 17; ++i) {
+    EXPECT_EQ(world.instance(loop["id"])["status"], "waiting") << i;
+    world.publish("go", fmt::format("e{}", i), std::string(990'000, 'x'), {{"n", i}});
+    world.run_until_idle();
+    if (i == 8) world.restart();
+  }
+  const Json ended = world.instance(loop["id"]);
+  EXPECT_EQ(ended["error"]["code"], "millrace.limits.results") << "another attempt is not made";
+}
+
 TEST(Foreach, RefusesMoreThanTenThousandElements) {
   World world;
   world.apply(each(""));

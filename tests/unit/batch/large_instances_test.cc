@@ -46,6 +46,15 @@ TEST(LargeInstances, AreLiveInstancesWithLargeData) {
   EXPECT_TRUE(large.take({}, one.instance.id));
 }
 
+TEST(LargeInstances, AreLiveInstancesWhoseCallsHaveLargeResults) {
+  KeptInstance one = with_calls(1, 2);
+  const auto half = LazyJson::of_text("\"" + std::string(kLargeJson / 2, 'x') + "\"");
+  one.instance.calls[0].result = half;
+  EXPECT_FALSE(LargeInstances::is_large(one.instance));
+  one.instance.calls[1].result = half;
+  EXPECT_TRUE(LargeInstances::is_large(one.instance));
+}
+
 TEST(LargeInstances, AreKeptOnceWithoutTheirInput) {
   LargeInstances large({.calls = 2 * kFewest});
   KeptInstance one = with_calls(1, kFewest);
