@@ -5,6 +5,7 @@
 #include "base/big_integer.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/json_members.h"
 #include "base/json_scan.h"
 
 namespace millrace {
@@ -38,37 +39,6 @@ size_t weight_of(const Json& value) {
     default:
       return 8;
   }
-}
-
-/// The text of an object with one member added or replaced. Of several members with that name the
-/// last one is replaced, because it is the one that counts.
-std::string text_with(const std::string& object, const std::string& key,
-                      const std::string& member) {
-  std::string text;
-  text.reserve(object.size() + kMostGrowth * key.size() + member.size() + 4);
-  JsonLevel level(object);
-  std::optional<size_t> place;  // of the first member whose name sorts after the key
-  std::optional<std::pair<size_t, size_t>> replaced;  // begin and end of a value
-  bool is_empty = true;
-  while (level.next()) {
-    is_empty = false;
-    const int order = level.order(key);
-    if (order > 0 && !place) place = level.begin();
-    if (order == 0) replaced = {level.value_at(), level.end()};
-  }
-  if (replaced) {
-    text.append(object, 0, replaced->first);
-    text += member;
-    return text.append(object, replaced->second);
-  }
-  const size_t at = place.value_or(level.end());
-  text.append(object, 0, at);
-  if (!place && !is_empty) text.push_back(',');
-  append_json_string(key, text);
-  text.push_back(':');
-  text += member;
-  if (place) text.push_back(',');
-  return text.append(object, at);
 }
 
 }  // namespace
@@ -306,7 +276,8 @@ Json& LazyJson::edit() {
 void LazyJson::set(const std::string& key, LazyJson member) {
   const size_t weight = this->weight() + key.size() + 4 + member.weight();
   if (weight > kLargeJson) {
-    *this = of_text(text_with(text(), key, member.text()));
+    const JsonTextMember added{key, member.text()};
+    *this = of_text(text_with(text(), {&added, 1}));
     return;
   }
   edit()[key] = member.take();

@@ -2,6 +2,8 @@
 // at most one entry. After a timeout, none of the received events is put into the data.
 #include <map>
 
+#include <fmt/format.h>
+
 #include "states/event_pattern.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -9,6 +11,21 @@
 
 namespace millrace {
 namespace {
+
+/// The most bytes of the events that one state has received. They are one row, which each of them
+/// writes again.
+constexpr size_t kMostReceivedBytes = size_t{16} << 20;
+
+std::optional<Raise> refuse_bytes(std::span<const std::optional<LazyJson>> slots) {
+  size_t bytes = 0;
+  for (const auto& slot : slots) bytes += slot ? slot->text().size() : 0;
+  if (bytes <= kMostReceivedBytes) return std::nullopt;
+  return Raise{{"millrace.limits.data",
+                fmt::format("the events that the state has received have {} bytes together; they "
+                            "may have at most {}: send less data, for example references to it, "
+                            "or wait for some of them in another state",
+                            bytes, kMostReceivedBytes)}};
+}
 
 class EventAnd final : public State {
  public:
@@ -31,16 +48,18 @@ class EventAnd final : public State {
     auto& slots = visit.slots();
     slots[entry] = captured(event, patterns_[entry].capture);
     visit.stop_listening(entry);
+    if (auto raised = refuse_bytes(slots)) return *raised;
     if (std::any_of(slots.begin(), slots.end(), [](const auto& slot) { return !slot; })) {
       return Wait{};
     }
 
     std::map<std::string, std::vector<LazyJson>> by_type;
     for (size_t i = 0; i < slots.size(); ++i) by_type[patterns_[i].type].push_back(*slots[i]);
+    std::map<std::string, LazyJson> members;
     for (const auto& [type, values] : by_type) {
-      LazyJson value = values.size() == 1 ? values.front() : LazyJson::of_elements(values);
-      if (auto raised = visit.put(type, std::move(value))) return *raised;
+      members[type] = values.size() == 1 ? values.front() : LazyJson::of_elements(values);
     }
+    if (auto raised = visit.put_all(std::move(members))) return *raised;
     return Leave{};
   }
 

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/excerpt.h"
+#include "base/json_members.h"
 #include "cloudevents/event_check.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
@@ -317,6 +318,26 @@ std::optional<Raise> Visit::put(const std::string& key, LazyJson value) {
   if (value.nests_deeper(kMaxJsonDepth - 1)) return data_too_deep();
   changed_data_ = true;
   instance_.data.set(key, std::move(value));
+  return std::nullopt;
+}
+
+std::optional<Raise> Visit::put_all(std::map<std::string, LazyJson> members) {
+  size_t weight = data().weight();
+  for (const auto& [key, value] : members) weight += value.weight();
+  if (weight <= kLargeJson || !data().is_object()) {
+    for (auto& [key, value] : members) {
+      if (auto raised = put(key, std::move(value))) return raised;
+    }
+    return std::nullopt;
+  }
+  acted_ = true;
+  std::vector<JsonTextMember> texts;
+  for (const auto& [key, value] : members) {
+    if (value.nests_deeper(kMaxJsonDepth - 1)) return data_too_deep();
+    texts.push_back({key, value.text()});
+  }
+  changed_data_ = true;
+  instance_.data = LazyJson::of_text(text_with(data().text(), texts));
   return std::nullopt;
 }
 

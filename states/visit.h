@@ -3,6 +3,7 @@
 // these effects.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,6 +105,8 @@ class Visit {
   /// Adds or replaces a key of the data. Raise direktiv.jq.notObject if the data is not an object,
   /// millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
   std::optional<Raise> put(const std::string& key, LazyJson value);
+  /// The same for all members. Large data is copied once.
+  std::optional<Raise> put_all(std::map<std::string, LazyJson> members);
 
   /// Asks for early events. Returns Park until they have come, and then nullopt: the engine offers
   /// them when the state listens. Raise millrace.limits.lookback if not all of them can be found.

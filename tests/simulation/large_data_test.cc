@@ -88,6 +88,42 @@ TEST(LargeDataOfInstances, IsKeptByAProcessThatDiesWhileAnInstanceIsParked) {
   expect_outputs(world);
 }
 
+TEST(LargeDataOfInstances, HasAllLargeEventsOfAnEventAnd) {
+  World world;
+  world.apply(R"(
+id: both
+states:
+- id: wait
+  type: eventAnd
+  events: [{event: {type: b}}, {event: {type: a}}, {event: {type: b, context: {n: 2}}}]
+)");
+  const Json both = world.start("both", {{"a", "before"}, {"aa", 1}, {"z", 2}});
+  const std::string text(kLargeJson, 'x');
+  world.publish("b", "1", text + "1");
+  world.publish("a", "2", text + "2");
+  world.restart();
+  world.publish("b", "3", text + "3", {{"n", 2}});
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(both["id"])["output"],
+            (Json{{"a", text + "2"}, {"aa", 1}, {"b", {text + "1", text + "3"}}, {"z", 2}}));
+}
+
+TEST(LargeDataOfInstances, IsNotReceivedWithoutALimit) {
+  World world;
+  std::string entries;
+  for (int i = 0; i < 18; ++i) entries += "  - {event: {type: a}}\n";
+  world.apply("id: all\nstates:\n- id: wait\n  type: eventAnd\n  events:\n" + entries +
+              "  catch: [{error: millrace.limits.data, transition: caught}]\n"
+              "- {id: caught, type: noop, transform: {code: jq(.error.code)}}\n");
+  const Json all = world.start("all");
+  for (int i = 0; i < 17; ++i) {
+    EXPECT_EQ(world.instance(all["id"])["status"], "waiting") << i;
+    world.publish("a", std::to_string(i), std::string(990'000, 'x'));
+    world.run_until_idle();
+  }
+  EXPECT_EQ(world.instance(all["id"])["output"], (Json{{"code", "millrace.limits.data"}}));
+}
+
 TEST(LargeDataOfInstances, WakesAnInstanceThatWaitsWithLargeData) {
   World world;
   world.apply(R"(
