@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 
 #include "base/bytes.h"
-#include "base/whole_number.h"
 #include "gateway/connection_places.h"
 #include "gateway/forward.h"
 #include "gateway/gateway_budget.h"
@@ -29,10 +28,10 @@
 #include "gateway/gateway_metrics.h"
 #include "gateway/hang_up_watch.h"
 #include "gateway/http_connection.h"
+#include "gateway/listen_address.h"
 #include "gateway/problem.h"
 #include "gateway/sessions.h"
 #include "gateway/stale_read.h"
-#include "language/findings.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -62,38 +61,6 @@ class IoQueue {
   std::mutex mutex_;
   asio::io_context* io_;
 };
-
-/// Parses `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780` or `:8780`.
-Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
-  const auto malformed = [&] {
-    return fail("gateway.malformed_address",
-                fmt::format("{} is not an address to listen on; write 127.0.0.1:8780, [::1]:8780 "
-                            "or :8780, which is 127.0.0.1:8780",
-                            in_quotes(text)));
-  };
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos) return malformed();
-  std::string host = text.substr(0, colon);
-  const auto port = whole_number(std::string_view(text).substr(colon + 1), UINT16_MAX);
-  if (!port) return malformed();
-
-  if (host == "localhost" || host.empty()) host = "127.0.0.1";
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  ErrorCode error;
-  const auto address = asio::ip::make_address(host, error);
-  if (error) return malformed();
-  if (!address.is_loopback() && !has_token) {
-    return fail("gateway.refused_address",
-                fmt::format("{} is reachable from other machines, which could do everything "
-                            "without a token; create one with `openssl rand -hex 32`, store it in "
-                            "a file and name the file by --token-file or MILLRACE_TOKEN_FILE; or "
-                            "listen on 127.0.0.1 or [::1]",
-                            in_quotes(text)));
-  }
-  return tcp::endpoint(address, static_cast<uint16_t>(*port));
-}
 
 tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view why) {
   return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
@@ -140,7 +107,7 @@ class HttpServer::Impl : public ConnectionHost {
   }
 
   Status listen(Descriptor address) {
-    const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
+    const tcp::endpoint endpoint = TRY(parse_listen_address(options_.listen, token_.has_value()));
     try {
       acceptor_.assign(endpoint.protocol(), address.fd());
       address.release();
@@ -463,7 +430,7 @@ class HttpServer::Impl : public ConnectionHost {
 };
 
 Result<Descriptor> HttpServer::bind(const std::string& listen, bool has_token) {
-  const tcp::endpoint endpoint = TRY(parse_address(listen, has_token));
+  const tcp::endpoint endpoint = TRY(parse_listen_address(listen, has_token));
   Descriptor socket(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   if (!socket || ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
