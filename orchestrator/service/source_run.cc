@@ -32,8 +32,7 @@ constexpr uint32_t kSourcePagesInSecond = 100;
 constexpr Duration kStalled{2'000};
 /// The error of a right that the NATS server does not give millrace.
 constexpr std::string_view kNotPermitted = "source.not_permitted";
-/// The error of messages that were lost on their way to this process, or of a consumer that is
-/// gone.
+/// The error of messages that did not reach this process, or of a consumer that is gone.
 constexpr std::string_view kInterrupted = "source.interrupted";
 /// How many dead letters, and bytes of them, one command makes.
 constexpr size_t kMostRefused = 32;
