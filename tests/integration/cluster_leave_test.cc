@@ -12,8 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/integration/cluster_pair.h"
-#include "tests/integration/leader_fault.h"
-#include "tests/support/nats_cluster.h"
 #include "tests/support/queue_worker.h"
 
 namespace millrace {
@@ -38,15 +36,13 @@ states:
 - {id: say, type: generateEvent, event: {type: delivered, source: /order}}
 )";
 
-class ClusterLeave : public ClusterPair {
+class ClusterLeave : public ClusterPairOnOneServer {
  protected:
   void SetUp() override {
-    const std::optional<std::string> program = NatsCluster::newest_program();
-    if (!program) GTEST_SKIP() << kNeedsNewerServer;
-    nats_.emplace("", *program);
+    ClusterPairOnOneServer::SetUp();
+    if (IsSkipped()) return;
     client_ = nats_->client();
     worker_.emplace(nats_->client(), "millrace", "default+pack");
-    make_nodes(nats_->url());
   }
 
   ProcessEnd leave(size_t index) {
@@ -87,7 +83,6 @@ class ClusterLeave : public ClusterPair {
     return subjects.value("millrace.events.default.delivered", uint64_t{0});
   }
 
-  std::optional<NatsServer> nats_;
   std::unique_ptr<RawNatsClient> client_;
   std::optional<QueueWorker> worker_;
   std::set<std::string> packed_;  ///< the subjects for the answers to the tasks

@@ -16,8 +16,6 @@
 #include "broker/log_stream.h"
 #include "broker/node_roll.h"
 #include "tests/integration/cluster_pair.h"
-#include "tests/integration/leader_fault.h"
-#include "tests/support/nats_cluster.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
@@ -34,13 +32,11 @@ states:
 - {id: wait, type: consumeEvent, event: {type: sent, context: {parcel: jq(.packed.id)}}}
 )";
 
-class ClusterLosses : public ClusterPair {
+class ClusterLosses : public ClusterPairOnOneServer {
  protected:
   void SetUp() override {
-    const std::optional<std::string> program = NatsCluster::newest_program();
-    if (!program) GTEST_SKIP() << kNeedsNewerServer;
-    nats_.emplace("", *program);
-    make_nodes(nats_->url());
+    ClusterPairOnOneServer::SetUp();
+    if (IsSkipped()) return;
     start(0, true);
     ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   }
@@ -103,8 +99,6 @@ class ClusterLosses : public ClusterPair {
 
   fs::path log_folder() const { return nats_->store_of(log_stream("shop").name); }
   fs::path kept_log() const { return folder() / "kept-log"; }
-
-  std::optional<NatsServer> nats_;
 };
 
 TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,9 +16,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/integration/leader_fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/held_port.h"
 #include "tests/support/millrace_server.h"
+#include "tests/support/nats_cluster.h"
+#include "tests/support/nats_fixture.h"
 
 namespace millrace {
 
@@ -117,6 +121,19 @@ class ClusterPair : public testing::Test {
   std::vector<std::string> options_;
   std::map<std::string, std::string> environment_;
   std::vector<std::unique_ptr<MillraceServer>> nodes_;
+};
+
+/// The same on one NATS server. Without a nats-server of 2.10 or newer, the test is skipped.
+class ClusterPairOnOneServer : public ClusterPair {
+ protected:
+  void SetUp() override {
+    const std::optional<std::string> program = NatsCluster::newest_program();
+    if (!program) GTEST_SKIP() << kNeedsNewerServer;
+    nats_.emplace("", *program);
+    make_nodes(nats_->url());
+  }
+
+  std::optional<NatsServer> nats_;
 };
 
 }  // namespace millrace

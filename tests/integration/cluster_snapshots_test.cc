@@ -14,8 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/integration/cluster_pair.h"
-#include "tests/integration/leader_fault.h"
-#include "tests/support/nats_cluster.h"
 
 namespace millrace {
 namespace {
@@ -33,15 +31,8 @@ states:
   event: {type: closed, context: {ticket: jq(.opened.id)}}
 )";
 
-class ClusterSnapshotsTest : public ClusterPair {
+class ClusterSnapshotsTest : public ClusterPairOnOneServer {
  protected:
-  void SetUp() override {
-    const std::optional<std::string> program = NatsCluster::newest_program();
-    if (!program) GTEST_SKIP() << kNeedsNewerServer;
-    nats_.emplace("", *program);
-    make_nodes(nats_->url());
-  }
-
   /// Where the log begins, as node 0 has trimmed it; 0: it has not.
   uint64_t begin_of_log() {
     const std::string log = node(0).process().errors();
@@ -49,8 +40,6 @@ class ClusterSnapshotsTest : public ClusterPair {
     const size_t at = log.rfind(words);
     return at == std::string::npos ? 0 : std::stoull(log.substr(at + words.size()));
   }
-
-  std::optional<NatsServer> nats_;
 };
 
 TEST_F(ClusterSnapshotsTest, FoundAClusterWithTheStoreOfAServerWithoutOne) {

@@ -14,8 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "tests/integration/cluster_pair.h"
-#include "tests/integration/leader_fault.h"
-#include "tests/support/nats_cluster.h"
 #include "tests/support/nats_fixture.h"
 #include "tests/unit/gateway/raw_client.h"
 
@@ -26,15 +24,8 @@ using testing::ElementsAre;
 using testing::SizeIs;
 using testing::StartsWith;
 
-class ClusterTakeover : public ClusterPair {
+class ClusterTakeover : public ClusterPairOnOneServer {
  protected:
-  void SetUp() override {
-    const std::optional<std::string> program = NatsCluster::newest_program();
-    if (!program) GTEST_SKIP() << kNeedsNewerServer;
-    nats_.emplace("", *program);
-    make_nodes(nats_->url());
-  }
-
   /// Starts both nodes. Node 0 is the active.
   void start_both() {
     start(0, true);
@@ -81,8 +72,6 @@ class ClusterTakeover : public ClusterPair {
     } while (page.size() == 2);
     return records;
   }
-
-  std::optional<NatsServer> nats_;
 
  private:
   std::unique_ptr<Connection> connection_;
