@@ -83,18 +83,18 @@ Result<std::optional<uint64_t>> SourceRun::rolled_back_to(const Rows& rows,
   if (stamped == TimePoint()) {
     return state.last < highest ? std::optional(state.last) : std::nullopt;
   }
+  bool is_missing = false;
   if (state.last >= highest) {
     const auto present = TRY(parts_.origins.message_at(stream_, highest));
     if (present && present->stamped == stamped) return std::optional<uint64_t>();
-    // It may have been removed alone: then those that came later have higher sequences.
-    if (!present && state.first > highest) return std::optional<uint64_t>();
-    if (!present) {
-      const uint64_t before = TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1)));
-      return before < highest ? std::optional(before) : std::nullopt;
-    }
+    is_missing = !present;
+    if (is_missing && state.first > highest) return std::optional<uint64_t>();
   }
   // Messages of the same millisecond as the newest applied one count as applied.
-  return std::optional(TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1))));
+  const uint64_t before = TRY(parts_.origins.sequence_before(stream_, stamped + Duration(1)));
+  // It may have been removed alone: then those that came later have higher sequences.
+  if (is_missing && before >= highest) return std::optional<uint64_t>();
+  return std::optional(before);
 }
 
 Status SourceRun::move(const Rows& rows, uint64_t created, uint64_t floor, const Error& what) {
