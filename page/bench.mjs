@@ -69,8 +69,8 @@ async function fill(server) {
 
 /**
  * Shows a route, and waits in the page until it has drawn what `ready` selects and is not busy: a look by
- * Playwright would be work of the main thread, too. Returns the ms until something that `first` selects was drawn.
- * The content of the editor is in a shadow root, which no selector reaches: the page is busy until it is there.
+ * Playwright would be work of the main thread, too. Returns when it began, and the ms until something that `first` selects
+ * and until all was drawn. The content of the editor is in a shadow root, which no selector reaches: the page is busy until it is there.
  */
 function showAndWait(page, route, first, ready) {
   return page.evaluate(([hash, first, ready]) => new Promise((done) => {
@@ -86,7 +86,7 @@ function showAndWait(page, route, first, ready) {
       const isBusy = main.ariaBusy === 'true' || main.querySelector('[aria-busy="true"]') !== null
       if (isBusy || main.querySelector('h1') === null || main.querySelector(ready) === null) return
       observer.disconnect()
-      afterFrame(() => done(seenAt))
+      afterFrame(() => done({ from, seen: seenAt, elapsed: performance.now() - from }))
     }
     const observer = new MutationObserver(look)
     addEventListener('hashchange', () => {
@@ -95,6 +95,22 @@ function showAndWait(page, route, first, ready) {
     }, { once: true })
     location.hash = hash
   }), [`#/${route}`, first, ready])
+}
+
+/** The ms of the longest task since then, of those that the browser counts as long: 50 ms and more; 0: there was none. */
+function longestTask(page, from) {
+  return page.evaluate((from) => new Promise((done) => {
+    let longest = 0
+    const see = (tasks) => { for (const task of tasks) if (task.startTime >= from) longest = Math.max(longest, task.duration) }
+    const tasks = new PerformanceObserver((list) => see(list.getEntries()))
+    tasks.observe({ type: 'longtask', buffered: true })
+    // The last task is reported behind the frame that follows it.
+    requestAnimationFrame(() => setTimeout(() => {
+      see(tasks.takeRecords())
+      tasks.disconnect()
+      done(longest)
+    }))
+  }), from)
 }
 
 /** The times of `showAndWait` and of the browser's main thread in it, in ms. */
@@ -106,9 +122,8 @@ async function timed(page, route, first, ready) {
     return metrics.find((metric) => metric.name === 'TaskDuration').value * 1000
   }
   const before = await busy()
-  const from = performance.now()
-  const seen = await showAndWait(page, route, first, ready)
-  const times = { seen, elapsed: performance.now() - from, busy: (await busy()) - before }
+  const { from, seen, elapsed } = await showAndWait(page, route, first, ready)
+  const times = { seen, elapsed, busy: (await busy()) - before, longest: await longestTask(page, from) }
   await session.detach()
   return times
 }
@@ -122,9 +137,10 @@ async function measure(console_, what, route, { first, ready = first, kind = 'bu
     all.push(await timed(page, route, first, ready))
   }
   await page.context().close()
-  const [seen, elapsed, busy] = ['seen', 'elapsed', 'busy'].map((name) => median(all.map((one) => one[name])))
+  const [seen, elapsed, busy, longest] = ['seen', 'elapsed', 'busy', 'longest'].map((name) => median(all.map((one) => one[name])))
   const figure = kind === 'busy' ? busy : elapsed
-  row(what, `${elapsed.toFixed(0)} ms, of them ${busy.toFixed(0)} ms of the main thread; the first of it seen after ${seen.toFixed(0)} ms`,
+  const tasks = longest === 0 ? 'no task of 50 ms' : `a task of ${longest.toFixed(0)} ms`
+  row(what, `${elapsed.toFixed(0)} ms, of them ${busy.toFixed(0)} ms of the main thread, ${tasks}; the first of it seen after ${seen.toFixed(0)} ms`,
     `goal ${limit} ms${kind === 'busy' ? ' of the main thread' : ''}: ${figure <= limit ? 'kept' : 'missed'}`)
 }
 

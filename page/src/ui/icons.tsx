@@ -24,8 +24,8 @@ export type IconName = keyof typeof kPaths
 
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
-      <path d={kPaths[name]} fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" />
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={kPaths[name]} />
     </svg>
   )
 }
