@@ -1,8 +1,10 @@
 // NodeRoll: how the nodes of a cluster ask one another for their state, by a request to which every
 // node answers. The answers are for people to read, keep a node from being the active, and let a
-// node restore a log that has lost something (cluster/log_recovery.h).
+// node continue a log that has lost something (cluster/log_recovery.h). So each answer has a keyed
+// hash over the question and the state: no other program can make one, or repeat one.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -31,9 +33,11 @@ class NodeRoll {
   static constexpr size_t kMostNodes = 64;
   static constexpr size_t kMostBytes = 16'384;
 
-  /// `connection` must outlive this object. `describe` returns the state of this node, a JSON
-  /// object; it is called on a thread of nats.c and must not block.
-  NodeRoll(Connection& connection, std::string subject, std::function<Json()> describe);
+  /// `connection` must outlive this object. `key`: 32 bytes, the same for all nodes. `describe`
+  /// returns the state of this node, a JSON object; it is called on a thread of nats.c and must not
+  /// block.
+  NodeRoll(Connection& connection, std::string subject, std::string key,
+           std::function<Json()> describe);
 
   ~NodeRoll();
   NodeRoll(const NodeRoll&) = delete;
@@ -43,8 +47,9 @@ class NodeRoll {
   /// connection that is another one now needs a new subscription. Errors: `broker.unreachable`.
   Status answer();
 
-  /// The states of all nodes whose answers came within `at_most`, this one included. Any thread;
-  /// blocks that long. Errors: `broker.unreachable`.
+  /// The states of all nodes whose answers came within `at_most`, this one included. Other answers
+  /// are passed over, and the first of them is logged. Any thread; blocks that long. Errors:
+  /// `broker.unreachable`.
   Result<std::vector<Json>> ask(Duration at_most);
 
  private:
@@ -52,9 +57,11 @@ class NodeRoll {
 
   Connection& connection_;
   const std::string subject_;
+  const std::string key_;
   const std::function<Json()> describe_;
   std::mutex mutex_;  ///< guards questions_
   std::unique_ptr<Listening> questions_;
+  std::atomic<bool> has_warned_ = false;  ///< of an answer that is not of the cluster
 };
 
 }  // namespace millrace

@@ -131,7 +131,7 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
   ASSERT_TRUE(has_copy(1, 1));
   const std::unique_ptr<Connection> connection = nats_->connect();
   // A node that has what the log has lost.
-  auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), [] {
+  auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), log_key(), [] {
     return Json{{"node", "other"},    {"role", "starting"},
                 {"epoch", 1},         {"position", 1'000'000},
                 {"behindCommits", 0}, {"behindSeconds", 0},

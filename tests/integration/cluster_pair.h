@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/disk/seal.h"
 #include "tests/integration/leader_fault.h"
 #include "tests/support/folder.h"
 #include "tests/support/held_port.h"
@@ -45,6 +46,8 @@ class ClusterPair : public testing::Test {
   void TearDown() override { nodes_.clear(); }
 
   std::string key() const { return (folder_.path() / "key").string(); }
+  /// The key of the answers of the nodes to one another.
+  std::string log_key() const { return std::string(Seal::read(key()).value().log_key()); }
   std::filesystem::path folder() const { return folder_.path(); }
   MillraceServer& node(size_t index) { return *nodes_[index]; }
   /// The options of each node from its next start on, besides those that each has.

@@ -463,7 +463,9 @@ TEST(LogPermissions, AreSufficientForANode) {
   ASSERT_TRUE(drop_snapshots_before(connection, snapshots, 2));
   ASSERT_TRUE(trim_log(connection, stream, founded->created, stored.sequence));
 
-  NodeRoll roll(connection, node_roll_subject("shop"), [] { return Json{{"node", "a"}}; });
+  NodeRoll roll(connection, node_roll_subject("shop"), kTestLogKey, [] {
+    return Json{{"node", "a"}};
+  });
   ASSERT_TRUE(roll.answer());
   EXPECT_TRUE(eventually([&] {
     const Result<std::vector<Json>> nodes = roll.ask(Duration(100));
