@@ -132,7 +132,7 @@ Status ClusterNode::open() {
   }
   roll_ = std::make_unique<NodeRoll>(*following_,
                                      node_roll_subject(settings_.name, process_.settings.streams),
-                                     [this] { return state(); });
+                                     key_, [this] { return state(); });
   mender_ = std::make_unique<LogMender>(*appending_, stream_, key_);
   set_position();
   return {};
@@ -201,10 +201,11 @@ void ClusterNode::run() {
   Time ask_at{};  // when the engine is asked next
   std::unique_lock lock(mutex_);
   while (!is_closed_) {
-    if (std::exchange(is_base_due_, false)) {
+    if (is_base_due_) {
       lock.unlock();
       begin_with_base();
       lock.lock();
+      is_base_due_ = false;
     }
     const std::vector<NodeAction> actions = role_->take_actions(steady_clock::now());
     if (!actions.empty()) {

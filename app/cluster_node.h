@@ -182,6 +182,7 @@ class ClusterNode final : public NodeFront, private LogSink {
                         std::span<const RankedNode> answers);
   void mend_log(const std::vector<Json>& states);
   void note_mended(const LogMended& mended);
+  void continue_from_rows(const LogRank& own, uint64_t stream_end, const std::vector<Json>& states);
   void set_lost(std::string why);
   Status reader_health() const;
 
@@ -223,12 +224,19 @@ class ClusterNode final : public NodeFront, private LogSink {
   TimePoint stamped_{};     ///< when the broker stored the latest message
   /// When the broker stored the latest message that is applied; the epoch: none was read yet.
   TimePoint applied_stamped_{};
-  uint64_t applied_ = 0;      ///< the sequence of the log up to which the folder has it
-  std::vector<Json> nodes_;   ///< the latest states of all nodes
-  std::string withheld_;      ///< why this node takes nothing over; empty: it may
-  std::string lost_;          ///< why a log that lacks what this node has is not restored
-  bool is_base_due_ = false;  ///< the operator accepts a loss: begin_with_base() is to be called
-  std::string lost_base_;     ///< the id of the base of the next `begin`, over a loss; or empty
+  uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
+  std::vector<Json> nodes_;  ///< the latest states of all nodes
+  std::string withheld_;     ///< why this node takes nothing over; empty: it may
+  std::string lost_;         ///< why a log that lacks what this node has is not restored
+  /// begin_with_base() is to be called, or is running: the operator accepts a loss, or nothing is
+  /// lost because all nodes answer.
+  bool is_base_due_ = false;
+  std::string base_failure_;  ///< why it has failed last
+  // Of the thread that asks the other nodes: the end of the log behind which a restoration found
+  // what is lost not in memory last, and how often in turn.
+  uint64_t gone_behind_ = 0;
+  int gone_rounds_ = 0;
+  std::string lost_base_;  ///< the id of the base of the next `begin`, over a loss; or empty
   std::map<std::string, NodeRecord> registered_;  ///< the registered nodes, by id
   std::string not_registered_;           ///< why a node was not registered, as it was logged last
   std::optional<RankedNode> more_seen_;  ///< as LogSituation::seen

@@ -1,7 +1,9 @@
-// How an operator has a node continue a log that has lost something, if no node can append it again
-// (`millrace cluster take-over --accept-loss`). The rows of this node become a base: it publishes
-// them as a snapshot, and begins an epoch behind the commit that it has last. A node that has more
-// than this one stops with `log.diverged`, and one that has less loads the snapshot or follows.
+// How a node continues a log that has lost something, if no node can append it again: by itself if
+// all registered nodes answer and it has most (cluster_node_recovery.cc), otherwise when an
+// operator says so (`millrace cluster take-over --accept-loss`). The rows of this node become a
+// base: it publishes them as a snapshot, and begins an epoch behind the commit that it has last. A
+// node that has more than this one stops with `log.diverged`, and one that has less loads the
+// snapshot or follows.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -63,10 +65,7 @@ Result<Json> ClusterNode::accept_loss() {
                                       "continue on a standby that waits",
                                       node()));
   }
-  const auto active = std::find_if(nodes_.begin(), nodes_.end(), [](const Json& one) {
-    return text_in(one, "role") == "active";
-  });
-  if (active != nodes_.end()) {
+  if (const Json* const active = active_in(nodes_)) {
     return millrace::fail(
         "cluster.nothing_lost",
         fmt::format("node {} at {} is the active, so the cluster has continued: "
@@ -88,9 +87,12 @@ Result<Json> ClusterNode::accept_loss() {
 /// thread.
 void ClusterNode::begin_with_base() {
   const Status done = take_base_over_loss();
-  if (done) return;
-  spdlog::error("this node does not continue the log of the cluster: {} [{}]; ask for it again",
-                done.error().message, done.error().code);
+  const std::string failure = done ? std::string() : done.error().message;
+  if (std::exchange(base_failure_, failure) == failure || done) return;
+  spdlog::error(
+      "this node does not continue the log of the cluster yet: {} [{}]; after `cluster take-over "
+      "--accept-loss`, repeat the command",
+      failure, done.error().code);
 }
 
 Status ClusterNode::take_base_over_loss() {

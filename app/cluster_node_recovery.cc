@@ -28,6 +28,10 @@ constexpr Duration kRankTime{300};
 /// How long a node restores the log before it compares again what the nodes have.
 constexpr Duration kMendTime{5'000};
 
+/// How often in turn, once a second, a node finds the log at the same end, and what it lacks not in
+/// memory, before the node continues with its rows.
+constexpr int kGoneRounds = 4;
+
 }  // namespace
 
 // Registration.
@@ -152,7 +156,7 @@ Status ClusterNode::check_rank(uint64_t expects) {
       return millrace::fail("log.begin", "the log has another message since");
     }
     own.epoch = history_.epoch;
-    if (!lost_base_.empty()) return {};  // the operator accepts what is lost
+    if (!lost_base_.empty()) return {};  // it continues over a loss
   }
   const std::vector<RankedNode> ranked = TRY(ask_ranks());
   const LogRecovery plan = plan_with(own, expects, ranked);
@@ -214,6 +218,28 @@ void ClusterNode::mend_log(const std::vector<Json>& states) {
       mender_->restore(std::move(tail), steady_clock::now() + kMendTime);
   if (!mended) return;
   note_mended(*mended);
+  if (mended->is_gone) continue_from_rows(own, stream->last_sequence, states);
+}
+
+/// Continues the log, which ends at `stream_end`, with the rows of this node, `own` of it, if no
+/// process has in memory what is lost. All registered nodes have answered, and none has more: the
+/// rows have every commit that a node has.
+void ClusterNode::continue_from_rows(const LogRank& own, uint64_t stream_end,
+                                     const std::vector<Json>& states) {
+  const std::vector<RankedNode> answers = ranks_in(states);
+  if (active_in(states) != nullptr || !is_first_of_equals(node(), own, answers)) return;
+  // Another node that has as much may have it in memory: that one appends it again meanwhile.
+  if (std::exchange(gone_behind_, stream_end) != stream_end) gone_rounds_ = 0;
+  if (++gone_rounds_ < kGoneRounds) return;
+  const std::lock_guard lock(mutex_);
+  if (is_base_due_ || !lost_base_.empty()) return;
+  if (applied_ == 0 || applied_ != own.sequence) return;  // what it has read is not all in its rows
+  spdlog::warn(
+      "no node has in memory what the log of the cluster has lost; all registered nodes answer, "
+      "and none has more commits than this one: it continues with a snapshot of its rows");
+  is_base_due_ = true;
+  ++facts_;
+  changed_.notify_all();
 }
 
 void ClusterNode::note_mended(const LogMended& mended) {

@@ -33,6 +33,7 @@ Result<LogMended> LogMender::restore(LogTail tail, Time until) {
   const bool is_late = done.what == LogRestored::What::kExpired;
   return LogMended{.is_whole = done.what == LogRestored::What::kWhole,
                    .is_forked = done.what == LogRestored::What::kForked,
+                   .is_gone = done.what == LogRestored::What::kGone,
                    .count = done.count,
                    .why = is_late ? std::string() : done.why};
 }

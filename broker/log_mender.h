@@ -19,6 +19,7 @@ namespace millrace {
 struct LogMended {
   bool is_whole = false;   ///< the stream has all that the tail has
   bool is_forked = false;  ///< the stream has another message in the place of one of the tail
+  bool is_gone = false;    ///< the tail lacks messages that the stream lacks, too
   uint64_t count = 0;      ///< how many messages the log has taken
   /// Why it is not whole: a sentence; empty: the time was over.
   std::string why = {};

@@ -34,8 +34,13 @@ struct RankedNode {
 std::optional<RankedNode> node_with_more(std::string_view node, const LogRank& own,
                                          std::span<const RankedNode> answers);
 
-/// The same for an active in the epoch `epoch`: a node that knows of a later epoch. Then the active
-/// is deposed, whatever the log says. A standby may have read what the active is appending.
+/// Whether no node that answers has as much as the node `node`, and an id before its id.
+bool is_first_of_equals(std::string_view node, const LogRank& own,
+                        std::span<const RankedNode> answers);
+
+/// As node_with_more(), for an active in the epoch `epoch`: a node that knows of a later epoch.
+/// Then the active is deposed, whatever the log says. A standby may have read what the active is
+/// appending.
 std::optional<RankedNode> node_of_later_epoch(std::string_view node, uint64_t epoch,
                                               std::span<const RankedNode> answers);
 

@@ -1,5 +1,6 @@
 #include "cluster/node_answer.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace millrace {
@@ -34,6 +35,13 @@ std::vector<RankedNode> ranks_in(std::span<const Json> states) {
   ranked.reserve(states.size());
   for (const Json& state : states) ranked.push_back(rank_in(state));
   return ranked;
+}
+
+const Json* active_in(std::span<const Json> states) {
+  const auto active = std::find_if(states.begin(), states.end(), [](const Json& one) {
+    return text_in(one, "role") == "active";
+  });
+  return active == states.end() ? nullptr : &*active;
 }
 
 }  // namespace millrace

@@ -19,4 +19,7 @@ RankedNode rank_in(const Json& state);
 /// The same of each of the nodes.
 std::vector<RankedNode> ranks_in(std::span<const Json> states);
 
+/// The state of the node that says that it is the active; null: none does.
+const Json* active_in(std::span<const Json> states);
+
 }  // namespace millrace

@@ -149,7 +149,7 @@ TEST_F(ClusterLosses, AreNotRestoredByAnActiveThatWasSuspendedBeforeAllRegistere
   {
     // As long as another node has more, node 1 does not take over when the active is silent.
     const std::unique_ptr<Connection> connection = nats_->connect();
-    NodeRoll other(*connection, node_roll_subject("shop"), [epoch] {
+    NodeRoll other(*connection, node_roll_subject("shop"), log_key(), [epoch] {
       return Json{{"node", "other"}, {"epoch", epoch}, {"position", 1'000'000}};
     });
     ASSERT_TRUE(other.answer());
@@ -171,7 +171,7 @@ TEST_F(ClusterLosses, AreNotRestoredByAnActiveThatWasSuspendedBeforeAllRegistere
   {
     const std::unique_ptr<Connection> connection = nats_->connect();
     std::atomic<int> questions = 0;
-    NodeRoll other(*connection, node_roll_subject("shop"), [&questions] {
+    NodeRoll other(*connection, node_roll_subject("shop"), log_key(), [&questions] {
       ++questions;
       return Json{{"node", "other"}};
     });
@@ -210,6 +210,34 @@ TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
   node(1).kill();
   ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   EXPECT_TRUE(has_parcels(0, 12));
+}
+
+TEST_F(ClusterLosses, LoseNoCommitIfThePowerOfAllFails) {
+  apply_more_than_is_kept();
+  const uint64_t all = position_of(0);
+  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  node(0).kill();
+  node(1).kill();
+  nats_->process().kill();
+  replace_folder(log_folder(), kept_log());
+  ASSERT_TRUE(nats_->process().start_again());
+
+  start(1);
+  ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
+  EXPECT_FALSE(is_active(1)) << "the other node may have more";
+  start(0);
+  ASSERT_TRUE(eventually([&] {
+    return (is_active(0) || is_active(1)) && is_ready(0) && is_ready(1);
+  })) << node(0).process().errors()
+      << node(1).process().errors();
+  EXPECT_THAT(node(0).process().errors() + node(1).process().errors(),
+              HasSubstr("continues with a snapshot of its rows"));
+  EXPECT_TRUE(has_parcels(0, 10));
+  EXPECT_TRUE(has_parcels(1, 10));
+  pack(0, 10, 12);
+  EXPECT_TRUE(has_parcels(1, 12));
+  node(is_active(0) ? 0 : 1).kill();
+  ASSERT_TRUE(eventually([&] { return is_active(0) || is_active(1); }));
 }
 
 TEST_F(ClusterLosses, DoNotDelayATakeoverIfNothingIsLostAndANodeIsAway) {

@@ -48,5 +48,27 @@ TEST(LogRank, FindsTheNodeThatHasMost) {
   }
 }
 
+TEST(LogRank, ChoosesTheFirstOfTheNodesThatHaveAsMuch) {
+  struct Row {
+    const char* what;
+    std::vector<RankedNode> answers;
+    bool is_first;
+  };
+  const LogRank own{2, 100};
+  const std::vector<Row> rows = {
+      {"no answer", {}, true},
+      {"its own answer", {{"m", own}}, true},
+      {"a later id", {{"n", own}}, true},
+      {"an earlier id", {{"n", own}, {"b", own}}, false},
+      {"an earlier id with less", {{"b", {2, 99}}}, true},
+      {"an earlier id with a history of its own",
+       {{.node = "b", .rank = own, .is_diverged = true}},
+       true},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(is_first_of_equals("m", own, row.answers), row.is_first) << row.what;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
