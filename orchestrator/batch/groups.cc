@@ -20,6 +20,23 @@ namespace {
 /// group; of an event that is not decided late, so many for each entry.
 constexpr size_t kExpiredAtOnce = 250;
 
+/// The most bytes of the events with which one instance starts: they become its input in one unit
+/// of work.
+constexpr size_t kMostStartBytes = size_t{16} << 20;
+
+/// Why these events cannot start an instance together, if they cannot.
+std::optional<Error> refusal_of_bytes(const WorkflowEntry& entry,
+                                      const std::vector<GroupedEvent>& events) {
+  size_t bytes = 0;
+  for (const GroupedEvent& one : events) bytes += one.record.event.size();
+  if (bytes <= kMostStartBytes) return std::nullopt;
+  return Error{"millrace.limits.data",
+               fmt::format("the {} events that complete a group of workflow \"{}\" have {} bytes "
+                           "together; they may have at most {}: send less data, for example "
+                           "references to it",
+                           events.size(), entry.id, bytes, kMostStartBytes)};
+}
+
 /// How many rows a dropped event counts for: its two rows, the counts of its group and its dead
 /// letter.
 constexpr size_t kRowsOfDroppedEvent = 4;
@@ -96,7 +113,7 @@ Result<bool> Groups::must_wait(TimePoint now, const AppliedEvent& applied,
     if (waiting[i] <= kExpiredAtOnce) continue;
     const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
     const auto first = TRY(read_first_grouped(batch_.tx, queue, batch_.damages.noting()));
-    const auto expires = first ? first->record.expires : std::nullopt;
+    const auto expires = first ? first->row.record.expires : std::nullopt;
     if (expires && *expires <= timers_before(now, applied)) return true;
   }
   return false;
@@ -152,8 +169,8 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
       waiting = TRY(count_grouped(batch_.tx, entry.number, group, waiting.size(), damaged));
       return false;
     }
-    events.push_back(TRY(event_of(*head)));
-    heads.push_back(std::move(*head));
+    heads.push_back(std::move(head->row));
+    events.push_back(std::move(head->event));
   }
   for (size_t i = 0; i < waiting.size(); ++i) {
     erase_grouped(batch_.tx, heads[i].queue, heads[i].number);
@@ -161,6 +178,10 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     --waiting[i];
   }
   write_counts(batch_.tx, entry.number, group, waiting);
+  if (auto refusal = refusal_of_bytes(entry, heads)) {
+    TRY(refuse(entry.ns, heads, events, *refusal));
+    return true;
+  }
   StartSpec spec =
       start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
   for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {
@@ -247,9 +268,9 @@ Result<size_t> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint&
     const GroupQueue queue{workflow, group, static_cast<uint16_t>(i)};
     for (uint32_t left = waiting[i]; left > 0 && expired < most; --left, ++expired) {
       const auto first = TRY(read_first_grouped(batch_.tx, queue, batch_.damages.noting()));
-      if (!first || !first->record.expires || *first->record.expires > until) break;
-      batch_.waiting.disarm_grouped(first->number);
-      TRY(expire(first->number));
+      if (!first || !first->row.record.expires || *first->row.record.expires > until) break;
+      batch_.waiting.disarm_grouped(first->row.number);
+      TRY(expire(first->row.number));
     }
   }
   return expired;
@@ -285,17 +306,16 @@ Result<Groups::Dropped> Groups::drop(const WorkflowEntry& entry, const Workflow&
     while (true) {
       const auto first = TRY(read_first_grouped(batch_.tx, queue, damaged));
       if (!first) waiting[i] = 0;
-      if (!first || first->number > up_to) break;
+      if (!first || first->row.number > up_to) break;
       dropped.is_all = dropped.events == 0 || !budget.is_spent();
       if (!dropped.is_all) break;
-      budget.count(first->record.event.size());
+      budget.count(first->row.record.event.size());
       budget.erase(kRowsOfDroppedEvent);
-      const Event event = TRY(event_of(*first));
-      TRY(leave_closed(entry.number, *first, event, name, entry.ns,
+      TRY(leave_closed(entry.number, first->row, first->event, name, entry.ns,
                        fmt::format("the event waited in a group of workflow \"{}\", which a "
                                    "command has dropped",
                                    entry.id)));
-      erase_grouped(batch_.tx, queue, first->number);
+      erase_grouped(batch_.tx, queue, first->row.number);
       if (waiting[i] > 0) --waiting[i];
       ++dropped.events;
     }

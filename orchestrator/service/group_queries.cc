@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/attributes.h"
-#include "cloudevents/json_format.h"
 #include "orchestrator/batch/group_id.h"
 #include "orchestrator/service/cursor.h"
 #include "orchestrator/service/page.h"
@@ -45,11 +44,11 @@ Result<GroupCursor> parse_cursor(std::string_view text) {
 }
 
 /// The sequence and the id of an event that waits, as far as they are known.
-Json event_of_entry(const GroupedRecord& record, const Result<Event>& event) {
-  Json first = Json::object();
-  if (record.position.sequence > 0) first["sequence"] = record.position.sequence;
-  if (event) first["id"] = event->id;
-  return first;
+Json event_of_entry(const DecodedGrouped& first) {
+  Json json{{"id", first.event.id}};
+  const uint64_t sequence = first.row.record.position.sequence;
+  if (sequence > 0) json["sequence"] = sequence;
+  return json;
 }
 
 /// Describes a group: the attributes that its events share, how many events wait for each entry
@@ -65,12 +64,11 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
     const auto head = TRY(
         read_first_grouped(view, {workflow, group, static_cast<uint16_t>(i)}, [](const Error&) {}));
     if (!head) continue;
-    const std::optional<TimePoint> one = head->record.expires;
+    const std::optional<TimePoint> one = head->row.record.expires;
     if (one && (!expires || *one < *expires)) expires = one;
-    const Result<Event> event = decode_json_event(head->record.event);
-    entries.back()["first"] = event_of_entry(head->record, event);
-    if (!correlate.empty() || !event) continue;
-    const Attributes attributes(*event);
+    entries.back()["first"] = event_of_entry(*head);
+    if (!correlate.empty()) continue;
+    const Attributes attributes(head->event);
     for (const std::string& name : start.correlate) {
       if (const auto value = attributes.find(name)) correlate[name] = *value;
     }

@@ -229,10 +229,9 @@ Result<std::optional<LazyJson>> ListenerJudging::input_of_start(const WorkflowRe
         continue;
       }
       const GroupQueue queue{record.number, *group, static_cast<uint16_t>(i)};
-      const auto first = TRY(read_first_grouped(place_.view, queue, [](const Error&) {}));
-      auto event = first ? std::optional(event_of(*first)) : std::nullopt;
-      if (!event || !*event) return std::optional<LazyJson>();
-      events.push_back(**std::move(event));
+      auto first = TRY(read_first_grouped(place_.view, queue, [](const Error&) {}));
+      if (!first) return std::optional<LazyJson>();
+      events.push_back(std::move(first->event));
     }
   }
   return std::optional(

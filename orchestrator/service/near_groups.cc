@@ -158,7 +158,7 @@ class NearGroupSearch {
     const auto first = TRY(read_first_grouped(
         view_, {record_.number, *group, static_cast<uint16_t>(*entry)}, [](const Error&) {}));
     if (!first) return std::nullopt;
-    return first->record.position;
+    return first->row.record.position;
   }
 
   /// Which event completes one of the two groups. Does not depend on which of the two groups is
@@ -205,10 +205,8 @@ class NearGroupSearch {
     const auto first = TRY(read_first_grouped(
         view_, {record_.number, group, static_cast<uint16_t>(*entry)}, [](const Error&) {}));
     if (!first) return {};
-    bytes_ += first->record.event.size();
-    const Result<Event> event = event_of(*first);
-    if (!event) return {};
-    auto values = values_of(Attributes(*event), start_);
+    bytes_ += first->row.record.event.size();
+    auto values = values_of(Attributes(first->event), start_);
     if (!values || group_of(*values) != group) return {};
     Found one{.group = std::move(near), .waiting = waiting};
     for (size_t i = 0; i < own_.size(); ++i) {
@@ -219,7 +217,7 @@ class NearGroupSearch {
     }
     if (one.differing != 1) one.group.hint.reset();
     one.group.values = *std::move(values);
-    one.group.event = first->record.position;
+    one.group.event = first->row.record.position;
     found_.push_back(std::move(one));
     return {};
   }

@@ -213,15 +213,15 @@ Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t numb
   return std::optional<GroupedEvent>(std::move(event));
 }
 
-Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue,
-                                                       const OnDamage& damaged) {
-  std::optional<GroupedEvent> found;
+Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const GroupQueue& queue,
+                                                         const OnDamage& damaged) {
+  std::optional<DecodedGrouped> found;
   TRY(walk(
       view, Table::kGroups, queue_prefix(queue), {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        GroupedEvent event = TRY(grouped_of(view, key, value));
-        TRY(event_of(event));
-        found = std::move(event);
+        GroupedEvent row = TRY(grouped_of(view, key, value));
+        Event event = TRY(event_of(row));
+        found = DecodedGrouped{std::move(row), std::move(event)};
         return false;
       },
       damaged));

@@ -90,8 +90,13 @@ Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber wor
 void write_grouped(Transaction& tx, const GroupedEvent& event);
 void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
+/// An event of a group whose text was decoded.
+struct DecodedGrouped {
+  GroupedEvent row;
+  Event event;
+};
 /// The event that has waited longest in that queue; nullopt: none waits.
-Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue,
+Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const GroupQueue& queue,
                                                        const OnDamage& damaged = nullptr);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
                     const OnDamage& damaged = nullptr);

@@ -2,6 +2,7 @@
 // each entry is used to start one instance.
 #include "orchestrator/batch/groups.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,6 +105,35 @@ TEST_F(GroupsTest, StartOneInstanceWhenEachEntryHasAnEvent) {
   EXPECT_EQ(instance->input.value(), Json::parse(R"({"placed": "1", "paid": "3"})"));
   EXPECT_THAT(numbers(), ElementsAre(2));
   EXPECT_THAT(due(now + minutes(30)), SizeIs(1)) << "the used events no longer expire";
+}
+
+TEST_F(GroupsTest, RefuseEventsThatAreTooLargeTogether) {
+  constexpr size_t kEntries = 17;
+  std::string text = "id: orders\nstart: {type: eventsAnd, correlate: [order], events: [";
+  for (size_t i = 0; i < kEntries; ++i) text += fmt::format("{{type: part{}}}, ", i);
+  text += "]}\nstates:\n- {id: wait, type: consumeEvent, event: {type: never}}\n";
+  define(text);
+  const WorkflowEntry& entry = *catalog.find_workflow(ns, "orders");
+  const auto offer_all = [&](size_t bytes) {
+    for (size_t i = 0; i < kEntries; ++i) {
+      Event part = event(fmt::format("part{}", i), fmt::format("{}-{}", bytes, i), "a");
+      part.data = fmt::format(R"("{}")", std::string(bytes, 'x'));
+      const AppliedEvent applied{.event = part,
+                                 .position = {1, ++sequence},
+                                 .stamped = now,
+                                 .known_as = fingerprint_of("default", part)};
+      ASSERT_TRUE(groups.offer(now, applied, entry, *definition(entry), {i}));
+    }
+    commit_batch();
+  };
+  offer_all(980'000);
+  EXPECT_THAT(stored_live(), SizeIs(1)) << "together just less than 16 MiB";
+  EXPECT_THAT(outbox_subjects(), IsEmpty());
+  offer_all(1'000'000);
+  EXPECT_THAT(stored_live(), SizeIs(1));
+  EXPECT_THAT(numbers(), IsEmpty()) << "the refused events leave the group";
+  EXPECT_EQ(outbox_subjects(),
+            std::vector(kEntries, std::string("millrace.dlq.default.millrace%2Elimits%2Edata")));
 }
 
 TEST_F(GroupsTest, UseTheOldestEventOfEachEntry) {

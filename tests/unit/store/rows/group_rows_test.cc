@@ -63,7 +63,7 @@ TEST_F(GroupRows, StoreEventsByNumber) {
 
 TEST_F(GroupRows, ReturnTheOldestEventFirst) {
   for (const uint64_t number : {5, 3, 8}) write_grouped(*tx, event(number));
-  EXPECT_EQ(read_first_grouped(*tx, event(0).queue).value()->number, 3U);
+  EXPECT_EQ(read_first_grouped(*tx, event(0).queue).value()->row.number, 3U);
   EXPECT_FALSE(read_first_grouped(*tx, event(0, 1).queue).value());
   size_t events = 0;
   EXPECT_TRUE(each_grouped(*tx, [&](const GroupedEvent&) { ++events; }));
@@ -78,7 +78,7 @@ TEST_F(GroupRows, SkipAnEventThatDoesNotDecode) {
   EXPECT_EQ(read_first_grouped(*tx, bad.queue).error().code, kDamagedRow);
   size_t damages = 0;
   const auto found = read_first_grouped(*tx, bad.queue, [&](const Error&) { ++damages; });
-  EXPECT_EQ(found.value()->number, 5U);
+  EXPECT_EQ(found.value()->row.number, 5U);
   EXPECT_EQ(damages, 1U);
 }
 
