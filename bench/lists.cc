@@ -27,6 +27,7 @@
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
@@ -58,10 +59,11 @@ states:
   - {id: refuse, type: error, error: card.declined, message: no funds}
 )";
 
-/// How many instances the store has, how many requests of each kind are measured, and beside how
-/// many readers of lists the lifecycles are.
+/// How many instances and records the store has, how many requests of each kind are measured, and
+/// beside how many readers of lists the lifecycles are.
 struct ListPlan {
   size_t instances = 1'000'000;
+  size_t records = 100'000;  ///< of the history of one further instance
   size_t requests = 1'000;
   size_t readers = 2;          ///< 0: no lifecycles are measured
   size_t lifecycles = 60'000;  ///< of each load
@@ -105,6 +107,27 @@ Instance listed_instance(const ListPlan& plan, uint64_t number, TimePoint first)
   return instance;
 }
 
+/// Writes an instance with a long history: two records in each row, as two states that pass data on
+/// have them.
+void write_long_history(Transaction& tx, Instance instance, size_t records) {
+  instance.listeners.clear();
+  for (uint64_t row = 1; instance.history_count < records; ++row) {
+    const TimePoint time = instance.started_at + Duration(static_cast<int64_t>(row));
+    const Json data{{"n", row}, {"last", records / 2}};
+    const HistoryRow written{
+        .ns = instance.ns,
+        .instance = instance.id,
+        .previous = instance.last_history,
+        .records = {{.time = time, .kind = HistoryKind::kEntered, .state = "wait", .data = data},
+                    {.time = time, .kind = HistoryKind::kEntered, .state = "ship", .data = data}}};
+    instance.history_bytes += write_history(tx, row, written);
+    instance.history_count += written.records.size();
+    instance.last_history = row;
+  }
+  const std::vector<Call> none;
+  write_instance(tx, instance, {.input = true, .data = true, .calls = &none});
+}
+
 void fill_store(Environment& environment, const ListPlan& plan, TimePoint first) {
   constexpr uint64_t kInOneCommit = 2'000;
   Transaction tx(environment);
@@ -128,6 +151,7 @@ void fill_store(Environment& environment, const ListPlan& plan, TimePoint first)
     write_idempotency(tx, kListedWorkflow, instance.idempotency_key, {.instance = instance.id});
     if ((number + 1) % kInOneCommit == 0) commit();
   }
+  write_long_history(tx, listed_instance(plan, plan.instances, first), plan.records);
   commit();
 }
 
@@ -281,6 +305,16 @@ void measure_queries(const ListPlan& plan) {
   bench.measure("find an id", kCountAim, [&](Queries& queries, const View& view, size_t) {
     return queries.find(view, "default", id);
   });
+  const InstanceId with_history = listed_instance(plan, plan.instances, first).id;
+  constexpr double kHistoryAim = 20;
+  for (const bool newest_first : {true, false}) {
+    bench.measure(fmt::format("first page of a history of {} records, {} first", plan.records,
+                              newest_first ? "newest" : "oldest"),
+                  kHistoryAim, [&](Queries& queries, const View& view, size_t) {
+                    return queries.history(view, "default", with_history,
+                                           {.limit = 200, .newest_first = newest_first});
+                  });
+  }
   bench.measure_pages("correlation", {.correlation = "c-4711"});
   bench.measure_pages("status=waiting and error", {.statuses = {kWaiting}, .error = "card.*"});
   bench.measure_pages("has=retrying", {.traits = {InstanceTrait::kRetrying}});
@@ -291,6 +325,7 @@ void measure_queries(const ListPlan& plan) {
 Result<int> lists(const ModeArguments& arguments) {
   ListPlan plan;
   TRY(read_arguments(arguments, {{"INSTANCES", &plan.instances},
+                                 {"--records", &plan.records},
                                  {"--requests", &plan.requests},
                                  {"--beside", &plan.readers},
                                  {"--lifecycles", &plan.lifecycles}}));

@@ -45,7 +45,9 @@ constexpr Mode kModes[] = {
     {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
     {"neighbours", "[SECONDS] [--attack NAME] [--in-flight LIFECYCLES] [--beside PROGRAM]",
      millrace::neighbours},
-    {"lists", "[INSTANCES] [--requests REQUESTS] [--beside READERS] [--lifecycles LIFECYCLES]",
+    {"lists",
+     "[INSTANCES] [--records RECORDS] [--requests REQUESTS] [--beside READERS] "
+     "[--lifecycles LIFECYCLES]",
      millrace::lists},
     {"why", "[INSTANCES] [--asks QUESTIONS] [--lifecycles LIFECYCLES] [--rate QUESTIONS]",
      millrace::why},
