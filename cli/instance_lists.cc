@@ -22,6 +22,8 @@ struct InstanceListOptions {
   std::string status;  ///< names of statuses, separated by commas
   std::string since;   ///< a time in RFC 3339, or how long ago: `2h`
   std::string until;
+  std::string ended_since;
+  std::string ended_until;
   std::string id;
   std::string key;
   std::string correlation;
@@ -85,6 +87,10 @@ Ended list_instances(Session& session, const InstanceListOptions& options) {
                          {"status", options.status},
                          {"since", TRY(time_of_flag("--since", options.since, now))},
                          {"until", TRY(time_of_flag("--until", options.until, now))},
+                         {"endedSince",
+                          TRY(time_of_flag("--ended-since", options.ended_since, now))},
+                         {"endedUntil",
+                          TRY(time_of_flag("--ended-until", options.ended_until, now))},
                          {"id", options.id},
                          {"key", options.key},
                          {"correlation", options.correlation},
@@ -202,6 +208,10 @@ void add_instance_list(CommandLine& instance) {
               "WHEN");
   list.option("--until", listed.until,
               "Only instances that started before this: a time, or how long ago", "WHEN");
+  list.option("--ended-since", listed.ended_since,
+              "Only instances that have ended after this, whenever they started", "WHEN");
+  list.option("--ended-until", listed.ended_until, "Only instances that have ended before this",
+              "WHEN");
   list.option("--id", listed.id, "Only instances whose id begins with this text");
   list.option("--key", listed.key, "Only instances that were started under this idempotency key",
               "KEY");

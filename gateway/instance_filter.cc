@@ -161,6 +161,8 @@ Result<InstanceFilter> instance_filter_of(const Request& request) {
   filter.statuses = TRY(statuses_of(text_parameter(request, "status")));
   filter.since = TRY(time_parameter(request, "since"));
   filter.until = TRY(time_parameter(request, "until"));
+  filter.ended_since = TRY(time_parameter(request, "endedSince"));
+  filter.ended_until = TRY(time_parameter(request, "endedUntil"));
   filter.id = text_parameter(request, "id");
   filter.key = text_parameter(request, "key");
   filter.correlation = text_parameter(request, "correlation");

@@ -302,8 +302,9 @@ void add_instance_routes(Router& router, Service& service) {
        .path = "/v1/ns/{ns}/instances",
        .operation = "listInstances",
        .summary = "Lists instances, newest first unless `order` says otherwise.",
-       .query = {"workflow", "status", "since", "until", "id", "key", "correlation", "parent",
-                 "state", "error", "has", "waitsFor", "order", "limit", "cursor"},
+       .query = {"workflow", "status", "since", "until", "endedSince", "endedUntil", "id", "key",
+                 "correlation", "parent", "state", "error", "has", "waitsFor", "order", "limit",
+                 "cursor"},
        .answer = "Instances",
        .errors = {"namespace.not_found", "workflow.not_found", "time.malformed", "id.malformed"},
        .read = showing([](StoreReads& store, const Request& request) -> Result<Json> {

@@ -1,6 +1,8 @@
 // Queries for lists of instances: where the instances of a filter are, and which of them match it.
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "matchers/glob.h"
@@ -30,26 +32,20 @@ constexpr size_t kMostKeyBytes = 255;
 /// Whether a filter has a condition on a field of the head that the index does not have. A damaged
 /// head is shown only without one.
 bool asks_the_head(const InstanceFilter& filter) {
-  return !filter.key.empty() || !filter.correlation.empty() || filter.parent ||
-         !filter.state.empty() || !filter.error.empty() || !filter.traits.empty() ||
-         !filter.waits_for.empty();
+  return filter.ended_since || filter.ended_until || !filter.key.empty() ||
+         !filter.correlation.empty() || filter.parent || !filter.state.empty() ||
+         !filter.error.empty() || !filter.traits.empty() || !filter.waits_for.empty();
 }
 
-/// Leaves only the statuses of live instances in the selection. Returns false if none is left.
-bool keep_live(std::vector<InstanceStatus>& statuses) {
-  using enum InstanceStatus;
-  if (statuses.empty()) {
-    statuses = {kPending, kRunning, kWaiting, kPaused};
-    return true;
-  }
-  std::erase_if(statuses, [](InstanceStatus status) { return has_ended(status); });
-  return !statuses.empty();
-}
+constexpr std::array kLiveStatuses{InstanceStatus::kPending, InstanceStatus::kRunning,
+                                   InstanceStatus::kWaiting, InstanceStatus::kPaused};
+constexpr std::array kEndedStatuses{InstanceStatus::kComplete, InstanceStatus::kFailed,
+                                    InstanceStatus::kCancelled, InstanceStatus::kTimedOut};
 
 /// Leaves only the statuses of the selection that are among `some`. Returns false if none is left.
-bool keep_common(std::vector<InstanceStatus>& statuses, const std::vector<InstanceStatus>& some) {
+bool keep_common(std::vector<InstanceStatus>& statuses, std::span<const InstanceStatus> some) {
   if (statuses.empty()) {
-    statuses = some;
+    statuses.assign(some.begin(), some.end());
   } else {
     std::erase_if(statuses, [&](InstanceStatus status) {
       return std::find(some.begin(), some.end(), status) == some.end();
@@ -124,11 +120,14 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
       selection.ids.end_before(*last);
     }
   }
-  if (filter.since || filter.until) {
+  if (filter.since || filter.until || filter.ended_until) {
     // An instance in the range may have started outside the times; matches() compares them.
     const auto bounds = TRY(read_start_bounds(view, number));
     if (bounds && filter.since) selection.ids.begin_at(bounds->lowest_for(*filter.since));
     if (bounds && filter.until) selection.ids.end_before(bounds->end_for(*filter.until));
+    // An instance that has ended before then has started before then.
+    if (bounds && filter.ended_until)
+      selection.ids.end_before(bounds->end_for(*filter.ended_until));
   }
   if (filter.parent) {
     // The id of a child has the time of its call, at which the parent lived.
@@ -143,7 +142,11 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
       !filter.waits_for.empty() ||
       std::any_of(filter.traits.begin(), filter.traits.end(),
                   [](InstanceTrait trait) { return trait != InstanceTrait::kCompensations; });
-  if (is_of_live && !keep_live(selection.statuses)) {
+  if (is_of_live && !keep_common(selection.statuses, kLiveStatuses)) {
+    return std::optional<InstanceSelection>();
+  }
+  const bool is_of_ended = filter.ended_since || filter.ended_until;
+  if (is_of_ended && !keep_common(selection.statuses, kEndedStatuses)) {
     return std::optional<InstanceSelection>();
   }
   if (!filter.state.empty()) {
@@ -157,6 +160,8 @@ Result<bool> Queries::matches(const View& view, const Instance& one, const Insta
                               Disclosures& disclosures) {
   if (filter.since && one.started_at < *filter.since) return false;
   if (filter.until && one.started_at >= *filter.until) return false;
+  if (filter.ended_since && !(one.ended_at && *one.ended_at >= *filter.ended_since)) return false;
+  if (filter.ended_until && !(one.ended_at && *one.ended_at < *filter.ended_until)) return false;
   if (!filter.key.empty() && one.idempotency_key != filter.key) return false;
   if (filter.parent && (!one.caller || one.caller->instance != *filter.parent)) return false;
   if (!filter.error.empty() && !(one.error && glob_matches(filter.error, one.error->code))) {

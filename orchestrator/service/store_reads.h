@@ -36,6 +36,8 @@ struct InstanceFilter {
   std::vector<InstanceStatus> statuses;  ///< the instance has one of these; empty: any
   std::optional<TimePoint> since;        ///< the instance started then or later
   std::optional<TimePoint> until;        ///< the instance started before then
+  std::optional<TimePoint> ended_since;  ///< the instance has ended, then or later
+  std::optional<TimePoint> ended_until;  ///< the instance has ended, before then
   std::string id;                        ///< the beginning of the id; empty: any
   std::string key;                       ///< the idempotency key; empty: any
   std::string correlation;               ///< `correlationid` of the starting event; empty: any

@@ -86,6 +86,28 @@ test('an attribute without its value, or a value without an attribute, is called
   await page.context().close()
 })
 
+test('instances: those that have ended in the last hour, whenever they started', async () => {
+  const waits = await server.run('booking', { customerId: 'c-67' })
+  const failed = await server.run('fails', {})
+  await until(async () => (await server.instance(failed)).status === 'failed', 'the instance has failed')
+  const page = await console_.open('#/default/instances')
+  await page.locator(`[data-row="${waits}"]`).waitFor()
+  await page.getByLabel('Ended', { exact: true }).selectOption('last hour')
+  await page.locator(`[data-row="${waits}"]`).waitFor({ state: 'detached' })
+  await page.locator(`[data-row="${failed}"]`).waitFor()
+  assert.match(page.url(), /endedSince=1h/)
+  await sees(page.locator('ul.counts'), 'counted without endedSince')
+  await page.getByText('Copy as command').click()
+  await sees(page.locator('main'), 'instance list --ended-since 1h')
+  await console_.show(page, 'default/instances?endedUntil=1h')
+  await sees(page.locator('main'), 'No instance fits all filters')
+  const before = page.getByRole('textbox', { name: 'Ended before' })
+  await before.fill('now')
+  await before.press('Enter')
+  await sees(page.locator('label', { has: before }).getByRole('alert'), '“now” is not a time')
+  await page.context().close()
+})
+
 test('a filter that the server refuses leaves no rows of the filter before', async () => {
   await server.run('booking', { customerId: 'c-65' })
   const page = await console_.open('#/default/instances')

@@ -16,16 +16,18 @@ import type { PageProps } from '.'
 
 /** The parameters of the list that stand in the address as they are. */
 const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'waitsFor', 'error'] as const
-const kFilters = ['workflow', 'status', 'since', 'until', 'has', 'order', ...kTextFilters] as const
+/** The parameters of the list that are times, in the address also as how long ago. */
+const kTimes = ['since', 'until', 'endedSince', 'endedUntil'] as const
+const kFilters = ['workflow', 'status', ...kTimes, 'has', 'order', ...kTextFilters] as const
 
 export function InstancesPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
-  const [sinceTime, setSinceTime] = useState(timeOf(get('since')))
-  useEffect(() => setSinceTime(timeOf(get('since'))), [get('since')])
-  const filter: Query = Object.fromEntries(kFilters.map((name) => [name, get(name)]))
+  // A time of a filter stays what it was when the filter was chosen.
+  const times: Query = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name))])), kTimes.map(get))
+  const filter: Query = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), ...times }
   const path = inNamespace(ns, 'instances')
-  const list = useList<InstanceHead, Instances>(path, { ...filter, since: sinceTime, until: timeOf(get('until')), limit: 100 })
+  const list = useList<InstanceHead, Instances>(path, { ...filter, limit: 100 })
   const counts = useGet<InstanceCounts>(inNamespace(ns, 'instances', 'count'), { by: 'status', workflow: get('workflow'), state: get('state') })
   const [newer, setNewer] = useState<Set<string>>(new Set())
   const [selected, setSelected] = useState<Set<string>>(new Set())
@@ -33,8 +35,8 @@ export function InstancesPage({ ns }: PageProps) {
   const recount = useThrottle(counts.reload, 1500)
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
-  const isPlain = ['since', 'until', 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
-  const request = { ...filter, since: sinceTime, until: timeOf(get('until')), limit: 100 }
+  const isPlain = [...kTimes, 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
+  const request = { ...filter, limit: 100 }
   /** The newest id that was shown: rows that come later have higher ones. */
   const newest = useRef('')
   newest.current = [newest.current, list.data?.items[0]?.id ?? ''].sort().at(-1) ?? ''
@@ -56,12 +58,11 @@ export function InstancesPage({ ns }: PageProps) {
       if (more > 0 || !isPlain) recheck()
     },
   })
-  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...option('since', get('since')), ...option('until', get('until')),
-    ...kTextFilters.flatMap((name) => option(name === 'waitsFor' ? 'waits-for' : name, get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
+  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...[...kTimes, ...kTextFilters].flatMap((name) => option(name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`), get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
   return (
     <Page title="Instances" actions={<>
       <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
-      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, { ...filter, since: sinceTime, until: timeOf(get('until')) }) }} />
+      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, filter) }} />
     </>}>
       <Filters ns={ns} />
       <Loaded resource={counts} ns={ns} shown={list}>{(data) => <CountBar counts={data} />}</Loaded>
@@ -71,7 +72,7 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk selected={selected} isPlain={isPlain} since={sinceTime} act={(verb, target) => setAction({ verb, target })} />
+            <Bulk selected={selected} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
             <More list={list} />
           </>
         ))}
@@ -111,25 +112,29 @@ function Filters({ ns }: { ns: string }) {
       <fieldset class="chips"><legend>Status</legend>
         {kStatuses.map((status) => <button type="button" class="small" aria-pressed={statuses.has(status)} onClick={() => toggle(status)}><Status status={status} /></button>)}
       </fieldset>
-      <label>Started
-        <select value={get('since')} onChange={(event) => setQuery({ since: event.currentTarget.value })}>
-          <option value="">any time</option><option value="15m">last 15 m</option><option value="1h">last hour</option><option value="24h">last 24 h</option><option value="7d">last 7 d</option>
-          {!['', '15m', '1h', '24h', '7d'].includes(get('since')) && <option value={get('since')}>{get('since')}</option>}
-        </select>
-      </label>
+      <label>Started<Since name="since" /></label>
+      <label>Ended<Since name="endedSince" /></label>
       <label>State<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
       <label>Event type it waits for<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
       <label>Error<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
-      <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until'].some((name) => query.has(name))}>
+      <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until', 'endedUntil'].some((name) => query.has(name))}>
         <summary>More filters</summary>
         <div class="filters">
-          {(['id', 'key', 'correlation', 'parent', 'until'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' ? timeMistake : undefined} /></label>)}
+          {(['id', 'key', 'correlation', 'parent', 'until', 'endedUntil'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before', endedUntil: 'Ended before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' || name === 'endedUntil' ? timeMistake : undefined} /></label>)}
           <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
           <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
       </details>
     </FilterForm>
   )
+}
+
+/** The choice of the time since which an instance has started or ended; the address may have another one. */
+function Since({ name }: { name: 'since' | 'endedSince' }) {
+  const chosen = route.value.query.get(name) ?? ''
+  const choices = { '': 'any time', '15m': 'last 15 m', '1h': 'last hour', '24h': 'last 24 h', '7d': 'last 7 d' }
+  const all = chosen in choices ? choices : { ...choices, [chosen]: chosen }
+  return <select value={chosen} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>{Object.entries(all).map(([value, text]) => <option value={value}>{text}</option>)}</select>
 }
 
 /** The filters of the address that the counts do not know: they are by workflow, state and status. */

@@ -10,18 +10,41 @@ namespace {
 class InstanceLists : public CliTest {};
 
 TEST_F(InstanceLists, PassEveryConditionToTheServer) {
-  const CommandOutput listed = run({"instance", "list",        "--status",      "failed,timedout",
-                                    "--until",  "5m",          "--id",          "0190",
-                                    "--key",    "o-1",         "--correlation", "c-1",
-                                    "--parent", kId,           "--state",       "pay",
-                                    "--error",  "card.*",      "--has",         "retrying,deadline",
-                                    "--oldest", "--waits-for", "paid"});
+  const CommandOutput listed = run({"instance",
+                                    "list",
+                                    "--status",
+                                    "failed,timedout",
+                                    "--until",
+                                    "5m",
+                                    "--id",
+                                    "0190",
+                                    "--key",
+                                    "o-1",
+                                    "--correlation",
+                                    "c-1",
+                                    "--parent",
+                                    kId,
+                                    "--state",
+                                    "pay",
+                                    "--error",
+                                    "card.*",
+                                    "--has",
+                                    "retrying,deadline",
+                                    "--oldest",
+                                    "--waits-for",
+                                    "paid",
+                                    "--ended-since",
+                                    "2h",
+                                    "--ended-until",
+                                    "1h"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   const InstanceFilter filter = service_.last_filter();
   using enum InstanceStatus;
   EXPECT_EQ(filter.statuses, (std::vector{kFailed, kTimedOut}));
   EXPECT_EQ(filter.since, std::nullopt);
   EXPECT_EQ(filter.until, from_millis(1630497600000));
+  EXPECT_EQ(filter.ended_since, from_millis(1630490700000));
+  EXPECT_EQ(filter.ended_until, from_millis(1630494300000));
   EXPECT_EQ(filter.id, "0190");
   EXPECT_EQ(filter.key, "o-1");
   EXPECT_EQ(filter.correlation, "c-1");

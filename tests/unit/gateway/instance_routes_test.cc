@@ -87,7 +87,7 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
   const std::string target =
       std::string(
           "/v1/ns/default/instances?status=failed,timedout,failed&until=2021-09-01T12:00:00Z"
-          "&id=0190b5a4&key=o-1&correlation=c-1&state=pay&error=payment.*"
+          "&endedSince=2021-09-01T12:00:01Z&endedUntil=2021-09-01T12:00:02Z&id=0190b5a4&key=o-1&correlation=c-1&state=pay&error=payment.*"
           "&has=retrying,calls,deadline&waitsFor=paid&order=oldest&parent=") +
       FakeService::kInstance;
   const HttpReply reply = call("GET", target);
@@ -96,6 +96,8 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
   EXPECT_EQ(filter.statuses, (std::vector{kFailed, kTimedOut}));
   EXPECT_EQ(filter.since, std::nullopt);
   EXPECT_EQ(filter.until, from_millis(1630497600000));
+  EXPECT_EQ(filter.ended_since, from_millis(1630497601000));
+  EXPECT_EQ(filter.ended_until, from_millis(1630497602000));
   EXPECT_EQ(filter.id, "0190b5a4");
   EXPECT_EQ(filter.key, "o-1");
   EXPECT_EQ(filter.correlation, "c-1");
@@ -121,6 +123,8 @@ TEST_F(InstanceRoutes, RefusesAConditionThatIsNotValid) {
       {"GET", all + "?status=failed,", {}, "", 400, "request.parameter"},
       {"GET", all + "?status=failed,done", {}, "", 400, "request.parameter"},
       {"GET", all + "?until=tomorrow", {}, "", 400, "time.malformed"},
+      {"GET", all + "?endedSince=yesterday", {}, "", 400, "time.malformed"},
+      {"GET", all + "?endedUntil=today", {}, "", 400, "time.malformed"},
       {"GET", all + "?parent=12", {}, "", 400, "id.malformed"},
       {"GET", all + "?has=children", {}, "", 400, "request.parameter"},
       {"GET", all + "?order=sideways", {}, "", 400, "request.parameter"},

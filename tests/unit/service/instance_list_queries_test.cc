@@ -95,16 +95,45 @@ TEST_F(InstanceListQueriesTest, HaveTheInstancesThatStartedBeforeATime) {
               ElementsAre(1, 2));
 }
 
+TEST_F(InstanceListQueriesTest, HaveTheInstancesThatEndedBetweenTwoTimes) {
+  store(waiting_instance(waits, 1));
+  for (const uint8_t number : {2, 3, 4}) {
+    Instance ended = waiting_instance(waits, number);
+    ended.status = number == 3 ? kComplete : kFailed;
+    ended.phase = Phase::kEnded;
+    ended.ended_at = now + minutes(10 * number);
+    store(ended);
+    now += minutes(1);
+  }
+  const TimePoint first = start + minutes(20);  // the end of 2; 3 ended after 31 minutes
+  const TimePoint last = start + minutes(42);   // the end of 4
+  EXPECT_THAT(numbers({.ended_since = first}), ElementsAre(4, 3, 2)) << "not the live one";
+  EXPECT_THAT(numbers({.ended_since = first + milliseconds(1)}), ElementsAre(4, 3));
+  EXPECT_THAT(numbers({.ended_until = last}), ElementsAre(3, 2));
+  EXPECT_THAT(numbers({.ended_until = last + milliseconds(1)}), ElementsAre(4, 3, 2));
+  EXPECT_THAT(numbers({.ended_since = first + milliseconds(1), .ended_until = last}),
+              ElementsAre(3));
+  EXPECT_THAT(numbers({.statuses = {kFailed, kWaiting}, .ended_since = first}), ElementsAre(4, 2));
+  EXPECT_THAT(numbers({.statuses = {kWaiting}, .ended_since = first}), IsEmpty());
+  EXPECT_THAT(numbers({.since = start + minutes(1), .ended_until = last}), ElementsAre(3));
+  EXPECT_THAT(numbers({.ended_until = start}), IsEmpty());
+}
+
 TEST_F(InstanceListQueriesTest, ReadOnlyTheInstancesThatCanHaveStartedInTime) {
   for (const uint8_t number : {1, 2, 3}) {
     Instance instance = waiting_instance(waits, number);
     instance.started_at = now + minutes(number);
     instance.id = make_instance_id(instance.started_at, {0, 0, 0, 0, 0, 0, 0, 0, 0, number});
+    instance.status = kFailed;
+    instance.phase = Phase::kEnded;
+    instance.ended_at = instance.started_at + minutes(1);
     store(instance);
   }
   const Json page = list({.since = now + minutes(2), .until = now + minutes(3)});
   EXPECT_EQ(page["items"].size(), 1U);
   EXPECT_EQ(page["looked"], 1) << "their ids have the time of their start";
+  EXPECT_EQ(list({.ended_until = now + minutes(2)})["looked"], 1)
+      << "what has ended before then started before then";
 }
 
 TEST_F(InstanceListQueriesTest, HaveTheInstancesWhoseIdBeginsWithAText) {
