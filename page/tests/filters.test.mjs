@@ -92,7 +92,7 @@ test('instances: those that have ended in the last hour, whenever they started',
   await until(async () => (await server.instance(failed)).status === 'failed', 'the instance has failed')
   const page = await console_.open('#/default/instances')
   await page.locator(`[data-row="${waits}"]`).waitFor()
-  await page.getByLabel('Ended', { exact: true }).selectOption('last hour')
+  await page.getByRole('combobox', { name: 'Ended', exact: true }).selectOption('last hour')
   await page.locator(`[data-row="${waits}"]`).waitFor({ state: 'detached' })
   await page.locator(`[data-row="${failed}"]`).waitFor()
   assert.match(page.url(), /endedSince=1h/)

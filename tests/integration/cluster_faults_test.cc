@@ -165,19 +165,22 @@ class ClusterFaults : public testing::Test {
     cluster_->have_lost_messages();
   }
 
-  /// The copies are of different ages.
-  void cut_the_power_of_all() {
+  /// The copies are of different ages. `of_nodes`: also of the nodes, so no process has in memory
+  /// what the NATS servers lose.
+  void cut_the_power_of_all(bool of_nodes) {
     const std::array<Folder, NatsCluster::kServers> copies;
     cluster_->will_lose_messages();
     for (size_t i = 0; i < copies.size(); ++i) {
       ASSERT_NO_FATAL_FAILURE(cluster_->copy_broker(i, copies[i].path() / "store"));
     }
     ASSERT_TRUE(cluster_->load().proceeds());
+    for (size_t i = 0; of_nodes && i < cluster_->size(); ++i) cluster_->kill_node(i);
     for (size_t i = 0; i < copies.size(); ++i) broker(i).kill();
     for (size_t i = 0; i < copies.size(); ++i) {
       cluster_->put_back(i, copies[i].path() / "store");
       ASSERT_TRUE(broker(i).start_again());
     }
+    for (size_t i = 0; of_nodes && i < cluster_->size(); ++i) cluster_->start_node(i);
     cluster_->wait_for_brokers(0);
     cluster_->have_lost_messages();
   }
@@ -292,8 +295,15 @@ TEST_F(ClusterFaults, LoseNoOrderIfAllBrokersLoseTheirNewestMessages) {
   run({.name = "power cut of all",
        .variable = "MILLRACE_CLUSTER_FAULTS_POWER_ALL",
        .few = 1,
-       .strike = [this] { cut_the_power_of_all(); },
+       .strike = [this] { cut_the_power_of_all(false); },
        .settings = {.takeover_after = kTakeoverAfterPowerCuts}});
+}
+
+TEST_F(ClusterFaults, LoseNoOrderIfThePowerOfEverythingFails) {
+  run({.name = "power cut of everything",
+       .variable = "MILLRACE_CLUSTER_FAULTS_POWER_EVERYTHING",
+       .few = 1,
+       .strike = [this] { cut_the_power_of_all(true); }});
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ export function InstancesPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
   // A time of a filter stays what it was when the filter was chosen.
-  const times: Query = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name))])), kTimes.map(get))
+  const times = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name))])) as Record<(typeof kTimes)[number], string | null>, kTimes.map(get))
   const filter: Query = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), ...times }
   const path = inNamespace(ns, 'instances')
   const list = useList<InstanceHead, Instances>(path, { ...filter, limit: 100 })
