@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "broker/listening.h"
 #include "broker/nats_status.h"
+#include "model/request_subjects.h"
 
 namespace millrace {
 namespace {
@@ -22,15 +23,16 @@ tl::unexpected<Error> no_connection() {
 /// The member of an answer with its keyed hash.
 constexpr const char* kMac = "mac";
 
-/// The keyed hash of an answer with that state to the question that asks for answers to
-/// `answer_to`.
-std::string mac_of(std::string_view key, std::string_view answer_to, const Json& state) {
-  return to_hex(keyed_fingerprint(key, {"millrace node", answer_to, dump_json(state)}));
+/// The keyed hash of an answer with that state to the question on `subject` that asks for answers
+/// to `answer_to`.
+std::string mac_of(std::string_view key, std::string_view subject, std::string_view answer_to,
+                   const Json& state) {
+  return to_hex(keyed_fingerprint(key, {"millrace node", subject, answer_to, dump_json(state)}));
 }
 
 /// The state in an answer; nullopt: no node with the key has made it for this question.
-std::optional<Json> state_in(std::string_view key, std::string_view answer_to,
-                             const NatsMsgHandle& message) {
+std::optional<Json> state_in(std::string_view key, std::string_view subject,
+                             std::string_view answer_to, const NatsMsgHandle& message) {
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message.get()));
   if (size == 0 || size > NodeRoll::kMostBytes) return std::nullopt;
   Result<Json> state = parse_json({natsMsg_GetData(message.get()), size});
@@ -39,7 +41,7 @@ std::optional<Json> state_in(std::string_view key, std::string_view answer_to,
   if (member == state->end() || !member->is_string()) return std::nullopt;
   const std::string mac = member->get<std::string>();
   state->erase(member);
-  if (mac != mac_of(key, answer_to, *state)) return std::nullopt;
+  if (mac != mac_of(key, subject, answer_to, *state)) return std::nullopt;
   return *std::move(state);
 }
 
@@ -86,10 +88,11 @@ Status NodeRoll::answer() {
 
 void NodeRoll::on_question(const NatsMsgHandle& question) {
   const char* const answer_to = natsMsg_GetReply(question.get());
-  if (answer_to == nullptr) return;
+  const std::string_view prefix = std::string_view(subject_).substr(0, subject_.find('.'));
+  if (answer_to == nullptr || !may_be_reply(answer_to, prefix)) return;
   Json state = describe_();
   if (!state.is_object()) return;
-  state[kMac] = mac_of(key_, answer_to, state);
+  state[kMac] = mac_of(key_, subject_, answer_to, state);
   // If it is not sent, this node is missing in one answer.
   std::ignore =
       natsConnection_PublishString(connection_.handle().get(), answer_to, dump_json(state).c_str());
@@ -100,7 +103,8 @@ Result<std::vector<Json>> NodeRoll::ask(Duration at_most) {
   Answers answers;
   const std::string inbox = connection_.make_inbox();
   const Listening listening(connection_, inbox, [&](NatsMsgHandle& message) {
-    if (auto state = state_in(key_, inbox, message)) return answers.add(*std::move(state));
+    if (auto state = state_in(key_, subject_, inbox, message))
+      return answers.add(*std::move(state));
     if (has_warned_.exchange(true)) return;
     spdlog::warn(
         "an answer on {} is not of a node with the secret key of the cluster; such answers are "

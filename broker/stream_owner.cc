@@ -344,6 +344,9 @@ StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
 /// nats.c.
 void StreamOwner::on_message(natsMsg* message) {
   if (const char* const answer_to = natsMsg_GetReply(message); answer_to != nullptr) {
+    // Another millrace asks for an answer on a subject of this kind. With any other one, a client
+    // would have this process publish with its own permissions.
+    if (!std::string_view(answer_to).starts_with(subject_ + ".")) return;
     const std::string answer = dump_json(encode(settings_.self));
     // If the answer is not sent, the other process asks again.
     std::ignore =

@@ -21,6 +21,10 @@ bool is_under(std::string_view subject, std::string_view prefix) {
 
 }  // namespace
 
+bool may_be_reply(std::string_view subject, std::string_view prefix) {
+  return !subject.starts_with('$') && !is_under(subject, "millrace") && !is_under(subject, prefix);
+}
+
 std::optional<std::string> RequestSubjects::refusal(std::string_view subject) const {
   const bool is_reserved =
       subject.starts_with('$') || subject.starts_with(defaults::kInboxPrefix) ||
@@ -43,8 +47,7 @@ std::optional<std::string> RequestSubjects::refusal(std::string_view subject) co
 
 bool RequestSubjects::may_be_answered(std::string_view reply) const {
   const bool is_own_inbox = inbox_prefix != defaults::kInboxPrefix && is_under(reply, inbox_prefix);
-  return !reply.starts_with('$') && !is_under(reply, "millrace") && !is_under(reply, prefix) &&
-         !is_own_inbox;
+  return may_be_reply(reply, prefix) && !is_own_inbox;
 }
 
 std::optional<std::vector<std::string>> read_subject_patterns(std::string_view text) {

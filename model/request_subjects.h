@@ -13,6 +13,11 @@
 
 namespace millrace {
 
+/// Whether an answer may be sent to a reply subject that another client has chosen: not to subjects
+/// that begin with `$`, `millrace.` or the prefix of the server, where millrace has rights of its
+/// own.
+bool may_be_reply(std::string_view subject, std::string_view prefix);
+
 struct RequestSubjects {
   std::string prefix = "millrace";  ///< of the streams and subjects of this server
   std::string inbox_prefix = defaults::kInboxPrefix;  ///< of the inboxes of this server
@@ -25,9 +30,8 @@ struct RequestSubjects {
   /// prefix of the server, or its inbox prefix.
   std::optional<std::string> refusal(std::string_view subject) const;
 
-  /// Whether millrace may send an answer to this reply subject, which another client has chosen.
-  /// Subjects that begin with `$`, `millrace.` or the prefix of the server do not get one, nor do
-  /// those with its inbox prefix, unless that is `_INBOX`, which all clients use.
+  /// As may_be_reply(), of the answer to a callback. Subjects with the inbox prefix of the server
+  /// do not get one either, unless that is `_INBOX`, which all clients use.
   bool may_be_answered(std::string_view reply) const;
 };
 

@@ -82,6 +82,41 @@ TEST_F(NodeRollTest, PassesOverAnswersThatNoNodeWithTheKeyHasMadeForTheQuestion)
   EXPECT_THAT(*nodes, ElementsAre(Json{{"node", 1}}));
 }
 
+TEST_F(NodeRollTest, AnswersNoQuestionThatAsksForAnAnswerWhereTheNodeHasRightsOfItsOwn) {
+  NodeRoll roll(*one_, subject_, key_, [] { return Json{{"node", 1}}; });
+  ASSERT_TRUE(roll.answer());
+  ASSERT_EQ(round_trip(one_->handle().get(), kPatience), NATS_OK);
+  const std::string replies[] = {"$JS.API.STREAM.PURGE.MILLRACE_LOG_shop_0", "millrace.log.shop.0",
+                                 "millrace.owner", two_->make_inbox()};
+  std::promise<std::string> answered_on;
+  std::vector<std::unique_ptr<Listening>> heard;
+  for (const std::string& reply : replies) {
+    heard.push_back(std::make_unique<Listening>(
+        *two_, reply, [&answered_on, reply](NatsMsgHandle&) { answered_on.set_value(reply); }));
+  }
+  for (const std::string& reply : replies) {
+    ASSERT_EQ(
+        natsConnection_PublishRequest(two_->handle().get(), subject_.c_str(), reply.c_str(), "", 0),
+        NATS_OK);
+  }
+  EXPECT_EQ(answered_on.get_future().get(), replies[3]) << "the first that is answered";
+}
+
+TEST_F(NodeRollTest, PassesOverAnswersOfAnotherClusterWithTheSameKey) {
+  NodeRoll roll(*one_, subject_, key_, [] { return Json{{"node", 1}}; });
+  NodeRoll other(*two_, node_roll_subject("mill"), key_, [] { return Json{{"node", 2}}; });
+  ASSERT_TRUE(other.answer());
+  const Listening relays(*two_, subject_, [&](NatsMsgHandle& question) {
+    EXPECT_EQ(natsConnection_PublishRequest(two_->handle().get(), node_roll_subject("mill").c_str(),
+                                            natsMsg_GetReply(question.get()), "", 0),
+              NATS_OK);
+  });
+  ASSERT_EQ(round_trip(two_->handle().get(), kPatience), NATS_OK);
+  const Result<std::vector<Json>> nodes = roll.ask(kAskTime);
+  ASSERT_TRUE(nodes) << nodes.error().message;
+  EXPECT_THAT(*nodes, ElementsAre(Json{{"node", 1}}));
+}
+
 TEST_F(NodeRollTest, SaysThatThereIsNoConnection) {
   NodeRoll roll(*one_, subject_, key_, [] { return Json::object(); });
   server_.process().kill();
