@@ -180,7 +180,7 @@ bool Outbox::passes_over(uint64_t number) const {
 
 void Outbox::committed(NumberedMessage message, bool sends) {
   bytes_ += size_of(message.record);
-  if (!sends || has_more_ || again_ || taken() >= kWindow) {
+  if (!sends || has_more_ || again_ || !has_room()) {
     has_more_ = true;
     return;
   }
@@ -200,7 +200,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
   }
   Portion portion;
   const Status done = send_due(view, portion);
-  if (!has_more_ || taken() >= kWindow || portion.is_spent()) return done;
+  if (!has_more_ || !has_room() || portion.is_spent()) return done;
   has_more_ = false;
   const Status read = each_outbox(
       view, next_,
@@ -212,7 +212,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
           take(number, std::move(record));
         }
         next_ = number + 1;
-        has_more_ = taken() >= kWindow || portion.is_spent();
+        has_more_ = !has_room() || portion.is_spent();
         return !has_more_;
       },
       damaged);

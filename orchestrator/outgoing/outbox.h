@@ -37,9 +37,11 @@ struct NumberedMessage {
 
 class Outbox {
  public:
-  /// How many messages may be taken from the store at a time: the messages in flight, and the
-  /// messages that wait for a message in flight.
+  /// How many messages may be in flight or due at a time.
   static constexpr size_t kWindow = 4096;
+  /// How many messages may wait in memory, as numbers, for another one of their instance. They do
+  /// not count for the window: otherwise the messages of one instance would hold up all others.
+  static constexpr size_t kMostBehind = 1'000'000;
   /// How much one pump() takes from the store: messages, their bytes (one message may be larger),
   /// and rows that it reads, including those of acked messages.
   static constexpr size_t kTakenAtOnce = 256;
@@ -96,12 +98,12 @@ class Outbox {
   Status pump(const View& view, Duration elapsed, const OnDamage& damaged = nullptr);
 
   /// Whether pump() would send something now.
-  bool has_due() const { return again_ || !due_.empty() || (has_more_ && taken() < kWindow); }
+  bool has_due() const { return again_ || !due_.empty() || (has_more_ && has_room()); }
   /// When pump() must be called again after a failure; nullopt: no message has failed.
   std::optional<Duration> retry_at() const { return retry_at_; }
 
   /// Whether all messages are acknowledged.
-  bool idle() const { return taken() == 0 && !has_more_ && !again_; }
+  bool idle() const { return active() == 0 && behind_ == 0 && !has_more_ && !again_; }
   size_t in_flight() const { return under_way_.size(); }
   /// Bytes of the messages that are not acknowledged yet.
   uint64_t bytes() const { return bytes_; }
@@ -119,7 +121,9 @@ class Outbox {
   };
 
   static Message describe(const OutboxRecord& record);
-  size_t taken() const { return under_way_.size() + due_.size() + failed_.size() + behind_; }
+  size_t active() const { return under_way_.size() + due_.size() + failed_.size(); }
+  /// Whether a further message may be taken from the store.
+  bool has_room() const { return active() < kWindow && behind_ < kMostBehind; }
   Status was_taken(Transaction& tx, uint64_t number, uint64_t sequence, uint64_t openings,
                    OnAck on_ack);
   Result<uint64_t> bury(Transaction& tx, uint64_t number, const Error& error);
