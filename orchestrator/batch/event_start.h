@@ -2,6 +2,7 @@
 // each entry of an eventsAnd start.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -11,6 +12,10 @@
 #include "states/workflow.h"
 
 namespace millrace {
+
+/// The most bytes of the events, as they are stored, with which one instance starts: they become
+/// its input in one unit of work.
+inline constexpr size_t kMostStartBytes = size_t{16} << 20;
 
 /// `events` are the events that start an instance of the workflow, one for each of `entries`;
 /// `last` is the event that completed them. The input has each event's payload under the event's

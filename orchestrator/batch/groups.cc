@@ -20,23 +20,6 @@ namespace {
 /// group; of an event that is not decided late, so many for each entry.
 constexpr size_t kExpiredAtOnce = 250;
 
-/// The most bytes of the events with which one instance starts: they become its input in one unit
-/// of work.
-constexpr size_t kMostStartBytes = size_t{16} << 20;
-
-/// Why these events cannot start an instance together, if they cannot.
-std::optional<Error> refusal_of_bytes(const WorkflowEntry& entry,
-                                      const std::vector<GroupedEvent>& events) {
-  size_t bytes = 0;
-  for (const GroupedEvent& one : events) bytes += one.record.event.size();
-  if (bytes <= kMostStartBytes) return std::nullopt;
-  return Error{"millrace.limits.data",
-               fmt::format("the {} events that complete a group of workflow \"{}\" have {} bytes "
-                           "together; they may have at most {}: send less data, for example "
-                           "references to it",
-                           events.size(), entry.id, bytes, kMostStartBytes)};
-}
-
 /// How many rows a dropped event counts for: its two rows, the counts of its group and its dead
 /// letter.
 constexpr size_t kRowsOfDroppedEvent = 4;
@@ -61,7 +44,8 @@ bool same_groups(const Start& a, const Start& b) {
 }
 
 Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
-                           const Workflow& workflow, const std::vector<size_t>& entries) {
+                           const Workflow& workflow, const std::vector<size_t>& entries,
+                           std::optional<Error>& over) {
   const Start& start_of = workflow.start;
   const EventPosition& position = applied.position;
   const auto key = correlation_key(Attributes(applied.event), start_of.correlate);
@@ -88,8 +72,12 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
     const TimePoint came = applied.late ? applied.late->after_timers : now;
     grouped.record.expires = start_of.lifespan->after(came);
   }
-  write_grouped(batch_.tx, grouped);
   ++waiting[chosen];
+  if (is_complete(waiting)) {
+    over = TRY(refusal_of_bytes(entry, grouped, waiting.size()));
+    if (over) return false;
+  }
+  write_grouped(batch_.tx, grouped);
   if (is_complete(waiting) && TRY(start(now, applied, entry, workflow, group, waiting))) {
     return true;
   }
@@ -99,6 +87,25 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
     batch_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
   }
   return true;
+}
+
+/// Why the events of a group cannot start an instance together with `last`, which completes the
+/// group: then `last` does not join it. They are not decoded for that.
+Result<std::optional<Error>> Groups::refusal_of_bytes(const WorkflowEntry& entry,
+                                                      const GroupedEvent& last, size_t entries) {
+  size_t bytes = last.record.event.size();
+  for (size_t i = 0; i < entries; ++i) {
+    if (i == last.queue.entry) continue;
+    bytes += TRY(size_of_first_grouped(
+        batch_.tx, {last.queue.workflow, last.queue.group, static_cast<uint16_t>(i)}));
+  }
+  if (bytes <= kMostStartBytes) return std::optional<Error>();
+  return std::optional(
+      Error{"millrace.limits.data",
+            fmt::format("the {} events that would start an instance of workflow \"{}\" have {} "
+                        "bytes together; they may have at most {}: drop the group with `group "
+                        "drop`, and send less data, for example references to it",
+                        entries, entry.id, bytes, kMostStartBytes)});
 }
 
 Result<bool> Groups::must_wait(TimePoint now, const AppliedEvent& applied,
@@ -178,10 +185,6 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
     --waiting[i];
   }
   write_counts(batch_.tx, entry.number, group, waiting);
-  if (auto refusal = refusal_of_bytes(entry, heads)) {
-    TRY(refuse(entry.ns, heads, events, *refusal));
-    return true;
-  }
   StartSpec spec =
       start_by_events(workflow, entry.latest, workflow.start.events, events, last.event);
   for (size_t i = 0; workflow.looks_back && i < heads.size(); ++i) {

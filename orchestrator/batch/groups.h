@@ -25,9 +25,11 @@ class Groups {
 
   /// Stores the event and starts an instance if the event completes a group. Events of the group
   /// whose lifespan has ended by the timestamp of the event are removed before. Returns false if
-  /// the event lacks an attribute of the correlation.
+  /// the event lacks an attribute of the correlation, or if the events of the group are too large
+  /// together (`over` is set; the event does not join the group).
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
-                     const Workflow& workflow, const std::vector<size_t>& entries);
+                     const Workflow& workflow, const std::vector<size_t>& entries,
+                     std::optional<Error>& over);
 
   /// Whether one unit of work should not remove all events of the group whose lifespan has ended by
   /// the timestamp of the event, because there may be many: then the event must be decided late.
@@ -62,6 +64,8 @@ class Groups {
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
+  Result<std::optional<Error>> refusal_of_bytes(const WorkflowEntry& entry,
+                                                const GroupedEvent& last, size_t entries);
   Result<size_t> expire_passed(WorkflowNumber workflow, const Fingerprint& group,
                                const std::vector<uint32_t>& waiting, TimePoint until, size_t most);
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,

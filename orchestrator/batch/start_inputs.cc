@@ -26,7 +26,7 @@ Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
       over = std::move(refusal);
       return false;
     }
-    return groups_.offer(now, applied, *entry, *workflow, target.entries);
+    return groups_.offer(now, applied, *entry, *workflow, target.entries, over);
   }
   if (workflow->puts_off_starts()) return put_off(now, applied, *entry, *workflow, target, over);
   const size_t which = target.entries.front();

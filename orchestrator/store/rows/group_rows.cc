@@ -228,6 +228,16 @@ Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const
   return found;
 }
 
+Result<size_t> size_of_first_grouped(const View& view, const GroupQueue& queue) {
+  size_t size = 0;
+  TRY(walk(view, Table::kGroups, queue_prefix(queue), {},
+           [&](std::string_view /*key*/, std::string_view value) -> Result<bool> {
+             size = value.size();
+             return false;
+           }));
+  return size;
+}
+
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
                     const OnDamage& damaged) {
   const std::string prefix(1, first_byte(GroupRow::kEvent));

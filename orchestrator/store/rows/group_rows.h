@@ -97,7 +97,9 @@ struct DecodedGrouped {
 };
 /// The event that has waited longest in that queue; nullopt: none waits.
 Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const GroupQueue& queue,
-                                                       const OnDamage& damaged = nullptr);
+                                                         const OnDamage& damaged = nullptr);
+/// The size of the row of that event, which is not decoded; 0: none waits.
+Result<size_t> size_of_first_grouped(const View& view, const GroupQueue& queue);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
                     const OnDamage& damaged = nullptr);
 /// Visits the waiting events of a workflow, queue by queue, until `see` returns false.

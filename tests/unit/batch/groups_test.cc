@@ -46,7 +46,8 @@ class GroupsTest : public BatchPartTest {
                                .position = {1, ++sequence},
                                .stamped = now,
                                .known_as = fingerprint_of("default", one)};
-    taken = TRY(groups.offer(now, applied, entry, *definition(entry), {which}));
+    std::optional<Error> over;
+    taken = TRY(groups.offer(now, applied, entry, *definition(entry), {which}, over));
     return try_commit_batch();
   }
   void offer(const Event& one) {
@@ -114,6 +115,7 @@ TEST_F(GroupsTest, RefuseEventsThatAreTooLargeTogether) {
   text += "]}\nstates:\n- {id: wait, type: consumeEvent, event: {type: never}}\n";
   define(text);
   const WorkflowEntry& entry = *catalog.find_workflow(ns, "orders");
+  std::vector<Error> refused;
   const auto offer_all = [&](size_t bytes) {
     for (size_t i = 0; i < kEntries; ++i) {
       Event part = event(fmt::format("part{}", i), fmt::format("{}-{}", bytes, i), "a");
@@ -122,18 +124,21 @@ TEST_F(GroupsTest, RefuseEventsThatAreTooLargeTogether) {
                                  .position = {1, ++sequence},
                                  .stamped = now,
                                  .known_as = fingerprint_of("default", part)};
-      ASSERT_TRUE(groups.offer(now, applied, entry, *definition(entry), {i}));
+      std::optional<Error> over;
+      ASSERT_TRUE(groups.offer(now, applied, entry, *definition(entry), {i}, over));
+      if (over) refused.push_back(*over);
     }
     commit_batch();
   };
   offer_all(980'000);
   EXPECT_THAT(stored_live(), SizeIs(1)) << "together just less than 16 MiB";
-  EXPECT_THAT(outbox_subjects(), IsEmpty());
+  EXPECT_THAT(refused, IsEmpty());
   offer_all(1'000'000);
   EXPECT_THAT(stored_live(), SizeIs(1));
-  EXPECT_THAT(numbers(), IsEmpty()) << "the refused events leave the group";
-  EXPECT_EQ(outbox_subjects(),
-            std::vector(kEntries, std::string("millrace.dlq.default.millrace%2Elimits%2Edata")));
+  ASSERT_THAT(refused, SizeIs(1)) << "the event that would complete the group";
+  EXPECT_EQ(refused[0].code, "millrace.limits.data");
+  EXPECT_THAT(numbers(), SizeIs(kEntries - 1)) << "the others wait as before";
+  EXPECT_EQ(waiting_events().back(), 0U);
 }
 
 TEST_F(GroupsTest, UseTheOldestEventOfEachEntry) {

@@ -296,8 +296,9 @@ TEST_F(LateMatchesTest, DropAnUndecidedStartOfADeletedWorkflow) {
 TEST_F(LateMatchesTest, LetALifespanEndBeforeTheEventsThatCameAfterIt) {
   const WorkflowEntry& pairs = define(kPickyPairs);
   const Event stop{.id = "s", .source = "/s", .type = "stop"};
+  std::optional<Error> over;
   ASSERT_TRUE(groups.offer(now, {.event = stop, .position = {1, 100}, .stamped = now}, pairs,
-                           *definition(pairs), {1}));
+                           *definition(pairs), {1}, over));
   commit_batch();
   keep("no", {.starts = {pairs.number}}, now);
   keep("yes", {.starts = {pairs.number}}, now + std::chrono::minutes(30));
@@ -310,8 +311,9 @@ TEST_F(LateMatchesTest, LetALifespanEndBeforeTheEventsThatCameAfterIt) {
 TEST_F(LateMatchesTest, CompleteAGroupWhoseLifespanEndedMeanwhile) {
   const WorkflowEntry& pairs = define(kPickyPairs);
   const Event stop{.id = "s", .source = "/s", .type = "stop"};
+  std::optional<Error> over;
   ASSERT_TRUE(groups.offer(now, {.event = stop, .position = {1, 100}, .stamped = now}, pairs,
-                           *definition(pairs), {1}));
+                           *definition(pairs), {1}, over));
   commit_batch();
   keep("yes", {.starts = {pairs.number}}, now + std::chrono::minutes(29));
   now += hours(1);

@@ -112,7 +112,8 @@ class TimerInputsTest : public BatchPartTest {
     const WorkflowEntry& entry = define(kGroups);
     const Event one = event("one");
     const AppliedEvent applied{.event = one, .position = {1, 1}, .stamped = now};
-    EXPECT_TRUE(groups.offer(now, applied, entry, *definition(entry), {0}));
+    std::optional<Error> over;
+    EXPECT_TRUE(groups.offer(now, applied, entry, *definition(entry), {0}, over));
     commit_batch();
     return due_of<TimerInput::OfGroupedEvent>(now + minutes(30));
   }
