@@ -20,8 +20,8 @@
 namespace millrace {
 
 /// For consumers that must not end because heartbeats of a busy nats-server are late. Without
-/// messages, such a consumer reports only every 30 s that it has no more.
-inline constexpr PullSettings kPatientPull{.heartbeat = std::chrono::seconds(30),
+/// messages, such a consumer reports only every 10 s that it has no more.
+inline constexpr PullSettings kPatientPull{.heartbeat = std::chrono::seconds(10),
                                            .expires = std::chrono::minutes(2)};
 
 /// Connects to the nats-server at that URL. Requests over the connection wait for kPatience.
