@@ -108,6 +108,37 @@ test('instances: those that have ended in the last hour, whenever they started',
   await page.context().close()
 })
 
+test('instances: what has left the list is not selected any more, and the dialog names what is selected', async () => {
+  const ids = []
+  for (const customerId of ['c-71', 'c-72']) ids.push(await server.run('booking', { customerId }))
+  const [left, stays] = ids
+  for (const id of ids) {
+    await server.reaches(id, 'waiting')
+    await server.call('POST', `/v1/ns/default/instances/${id}/cancel`)
+    await server.reaches(id, 'cancelled')
+  }
+  const page = await console_.open('#/default/instances?status=cancelled')
+  for (const id of ids) await page.getByRole('checkbox', { name: `Select ${id}` }).check()
+  const bulk = page.getByRole('group', { name: 'Actions on several instances' })
+  await sees(bulk, '2 selected')
+  await bulk.getByRole('button', { name: 'Restart…' }).click()
+  const named = page.getByRole('dialog').getByRole('list', { name: 'Instances' })
+  for (const id of ids) await sees(named, id)
+  assert.match(await named.textContent(), /booking/)
+  await page.keyboard.press('Escape')
+  await server.call('POST', `/v1/ns/default/instances/${left}/restart`)
+  await sees(page.locator(`[data-row="${left}"]`), 'waiting')
+  const later = await server.run('booking', { customerId: 'c-73' })
+  await server.call('POST', `/v1/ns/default/instances/${later}/cancel`)
+  await page.getByRole('button', { name: /newer: show/ }).click()
+  await page.locator(`[data-row="${left}"]`).waitFor({ state: 'detached' })
+  await sees(bulk, '1 selected')
+  await bulk.getByRole('button', { name: 'Delete…' }).click()
+  await sees(page.getByRole('dialog'), stays)
+  assert.equal(await page.getByRole('dialog').getByText(left).count(), 0)
+  await page.context().close()
+})
+
 test('a filter that the server refuses leaves no rows of the filter before', async () => {
   await server.run('booking', { customerId: 'c-65' })
   const page = await console_.open('#/default/instances')

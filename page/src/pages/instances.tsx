@@ -35,12 +35,16 @@ export function InstancesPage({ ns }: PageProps) {
   const recount = useThrottle(counts.reload, 1500)
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
+  /** The rows that are selected: only those that the list has. */
+  const chosen = (list.data?.items ?? []).filter((item) => selected.has(item.id))
   const isPlain = [...kTimes, 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
   const request = { ...filter, limit: 100 }
   /** The newest id that was shown: rows that come later have higher ones. */
   const newest = useRef('')
   newest.current = [newest.current, list.data?.items[0]?.id ?? ''].sort().at(-1) ?? ''
   useEffect(() => { newest.current = ''; setNewer(new Set()); setSelected(new Set()) }, [address])
+  // What has left the list is not selected when it comes back.
+  useEffect(() => { if (list.data && chosen.length < selected.size) setSelected(new Set(chosen.map((item) => item.id))) }, [list.data])
   const merge = (items: InstanceHead[], fresh: InstanceHead[]): void => {
     const changed = new Map(items.map((item) => [item.id, item]))
     if (list.data?.items.some((item) => changed.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
@@ -72,7 +76,7 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk selected={selected} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
+            <Bulk chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
             <More list={list} />
           </>
         ))}
@@ -240,15 +244,15 @@ function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<str
 }
 
 /** Which instances are chosen, and what can be done to them. The list may change while the dialog of an action is open, so the dialog is not a part of it. */
-function Bulk({ selected, isPlain, since, act }: { selected: Set<string>; isPlain: boolean; since: string | null; act: (verb: Verb, target: Target) => void }) {
+function Bulk({ chosen, isPlain, since, act }: { chosen: InstanceHead[]; isPlain: boolean; since: string | null; act: (verb: Verb, target: Target) => void }) {
   const { query } = route.value
   const [isAll, setAll] = useState(false)
   const filter = { workflow: query.get('workflow'), status: query.get('status'), since }
-  const target: Target = isAll && isPlain ? { ids: [], filter } : { ids: [...selected] }
+  const target: Target = isAll && isPlain ? { ids: [], filter } : { ids: chosen.map((item) => item.id), items: chosen }
   return (
     <div class="filters bulk" role="group" aria-label="Actions on several instances">
-      <span>{isAll && isPlain ? 'All that the filter names' : `${count(selected.size)} selected`}</span>
-      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && selected.size === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
+      <span>{isAll && isPlain ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && chosen.length === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
       {isPlain
         ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
         : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}

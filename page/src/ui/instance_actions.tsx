@@ -5,7 +5,7 @@ import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
 import { ActionDialog } from './dialog'
-import { kStatuses, plural } from './basics'
+import { count, kStatuses, plural, Status } from './basics'
 import { ProgressLine, useProgress, type Progress } from './progress'
 
 export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'compensate' | 'delete'
@@ -53,7 +53,9 @@ export interface Again {
 
 export interface Target {
   ids: string[]
-  /** The ids that were selected, or all that the filter names. */
+  /** The rows that were selected, if the ids are theirs. */
+  items?: InstanceHead[]
+  /** All that the filter names, in place of the ids. */
   filter?: { workflow: string | null; status: string | null; since: string | null }
   workflow?: string
   revision?: number
@@ -144,6 +146,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
     >
       <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
       {refusal && <p class="notes">{refusal}</p>}
+      {target.items && <Named items={target.items} />}
       {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
       {verb === 'cancel' && target.putOff === undefined && (
         <>
@@ -159,6 +162,19 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       {verb === 'rerun' && <StateField ids={target.workflow && !graph.error ? graph.data?.states.map((state) => state.id) ?? [] : null} target={target} from={choices.from} set={(from) => setChoices({ ...choices, from })} />}
       <ProgressLine progress={progress} />
     </ActionDialog>
+  )
+}
+
+/** So many instances are named in the dialog; the others are counted. */
+const kMostNamed = 10
+
+/** The instances that were selected. */
+function Named({ items }: { items: InstanceHead[] }) {
+  return (
+    <ul aria-label="Instances">
+      {items.slice(0, kMostNamed).map((item) => <li><code>{item.id}</code> {item.workflow}, <Status status={item.status} /></li>)}
+      {items.length > kMostNamed && <li>and {count(items.length - kMostNamed)} more</li>}
+    </ul>
   )
 }
 
