@@ -139,6 +139,21 @@ test('instances: what has left the list is not selected any more, and the dialog
   await page.context().close()
 })
 
+test('instances: the choice of all that the filter names ends with the filter', async () => {
+  await server.runFailing()
+  const page = await console_.open('#/default/instances?status=failed')
+  const all = page.getByLabel('all that the filter names')
+  await all.check()
+  await page.getByRole('group', { name: 'Status' }).getByRole('button', { name: 'complete' }).click()
+  await page.waitForURL(/failed,complete/)
+  await settled(page)
+  assert.equal(await all.isChecked(), false)
+  await all.check()
+  await console_.show(page, 'default/instances?status=failed&endedSince=24h')
+  assert.ok(await page.getByRole('button', { name: 'Restart…' }).isDisabled())
+  await page.context().close()
+})
+
 test('a filter that the server refuses leaves no rows of the filter before', async () => {
   await server.run('booking', { customerId: 'c-65' })
   const page = await console_.open('#/default/instances')

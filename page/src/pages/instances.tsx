@@ -76,7 +76,7 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
+            <Bulk key={address} chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
             <More list={list} />
           </>
         ))}
@@ -248,11 +248,12 @@ function Bulk({ chosen, isPlain, since, act }: { chosen: InstanceHead[]; isPlain
   const { query } = route.value
   const [isAll, setAll] = useState(false)
   const filter = { workflow: query.get('workflow'), status: query.get('status'), since }
-  const target: Target = isAll && isPlain ? { ids: [], filter } : { ids: chosen.map((item) => item.id), items: chosen }
+  const isFilter = isAll && isPlain
+  const target: Target = isFilter ? { ids: [], filter } : { ids: chosen.map((item) => item.id), items: chosen }
   return (
     <div class="filters bulk" role="group" aria-label="Actions on several instances">
-      <span>{isAll && isPlain ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
-      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isAll && chosen.length === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
+      <span>{isFilter ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isFilter && chosen.length === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
       {isPlain
         ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
         : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}
