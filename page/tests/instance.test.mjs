@@ -228,6 +228,7 @@ test('an action on a filter is not offered for statuses to which it does not app
   await page.getByLabel('all that the filter names').check()
   await page.getByRole('button', { name: 'Delete…' }).click()
   await sees(dialog, 'cannot be bounded by the start')
+  assert.equal(await dialog.getByText('Copy as command').count(), 0)
   assert.ok(await dialog.getByRole('button', { name: 'Delete', exact: true }).isDisabled())
 })
 

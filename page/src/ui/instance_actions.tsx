@@ -140,7 +140,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       isDanger={about.isDanger}
       isReady={refusal === null && !(target.filter && filtered.isLoading) && (verb !== 'rerun' || choices.from !== '')}
       mustType={!single && number !== undefined && number > kMostUntyped ? number : undefined}
-      command={commandOf(ns, verb, target, choices)}
+      command={refusal === null ? commandOf(ns, verb, target, choices) : null}
       run={run}
       close={() => { progress?.stop(); close() }}
     >
