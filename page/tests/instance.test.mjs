@@ -224,7 +224,7 @@ test('an action on a filter is not offered for statuses to which it does not app
   await sees(dialog, 'Cancel applies to pending, running, waiting, paused only')
   assert.ok(await dialog.getByRole('button', { name: 'Cancel', exact: true }).isDisabled())
   await page.keyboard.press('Escape')
-  await page.goto(`${console_.base}#/default/instances?status=failed&since=1h`)
+  await console_.show(page, 'default/instances?status=failed&since=1h')
   await page.getByLabel('all that the filter names').check()
   await page.getByRole('button', { name: 'Delete…' }).click()
   await sees(dialog, 'cannot be bounded by the start')

@@ -29,6 +29,37 @@ test('8 live: an event from NATS changes the row in place, and new instances wai
   await sees(page.locator(`tr[data-row="${other}"]`), 'waiting')
 })
 
+test('an instance that begins to fit a filter is announced, also if others that are shown are newer', async () => {
+  const early = []
+  for (const name of ['c-82', 'c-83']) early.push(await server.run('booking', { customerId: name }))
+  const late = await server.run('fails')
+  await server.reaches(late, 'failed')
+  for (const [index, filter] of ['status=failed,cancelled', 'endedSince=1h'].entries()) {
+    const page = await console_.open(`#/default/instances?workflow=&${filter}`)
+    await page.locator(`tr[data-row="${late}"]`).waitFor()
+    await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+    await server.call('POST', `/v1/ns/default/instances/${early[index]}/cancel`)
+    await page.getByRole('button', { name: '1 more: show them' }).click()
+    await page.locator(`tr[data-row="${early[index]}"]`).waitFor()
+    await page.getByRole('button', { name: ': show them' }).waitFor({ state: 'detached' })
+    await page.context().close()
+  }
+})
+
+test('an instance that is deleted is marked in the list, and cannot be selected', async () => {
+  const id = await server.run('fails')
+  await server.reaches(id, 'failed')
+  const page = await console_.open('#/default/instances')
+  const row = page.locator(`tr[data-row="${id}"]`)
+  await row.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'live', exact: true }).waitFor()
+  await server.call('DELETE', `/v1/ns/default/instances/${id}`)
+  await sees(row, 'no longer in this list')
+  assert.ok(await row.getByRole('checkbox').isDisabled())
+  await sees(page, '0 selected')
+  await page.context().close()
+})
+
 test('the overview shows what the server does in a second', async () => {
   const page = await console_.open('#/default')
   await sees(page.locator('section[aria-labelledby="state"]'), 'In a second')

@@ -10,7 +10,7 @@ import { duration, now, timeMistake, timeOf } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
-import { InstanceAction, kVerbs, type Target, type Verb } from '../ui/instance_actions'
+import { InstanceAction, kEnded, kVerbs, type Target, type Verb } from '../ui/instance_actions'
 import { Table, type Column } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -36,29 +36,68 @@ export function InstancesPage({ ns }: PageProps) {
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
   /** The rows that are selected: only those that the list has. */
-  const chosen = (list.data?.items ?? []).filter((item) => selected.has(item.id))
+  const chosen = (list.data?.items ?? []).filter((item: Row) => selected.has(item.id) && !item.isGone)
   const isPlain = [...kTimes, 'has', ...kTextFilters].every((name) => !get(name) || name === 'since')
   const request = { ...filter, limit: 100 }
   /** The newest id that was shown: rows that come later have higher ones. */
   const newest = useRef('')
-  newest.current = [newest.current, list.data?.items[0]?.id ?? ''].sort().at(-1) ?? ''
+  newest.current = [newest.current, list.data?.items[0]?.id ?? '', list.data?.items.at(-1)?.id ?? ''].sort().at(-1) ?? ''
   useEffect(() => { newest.current = ''; setNewer(new Set()); setSelected(new Set()) }, [address])
   // What has left the list is not selected when it comes back.
-  useEffect(() => { if (list.data && chosen.length < selected.size) setSelected(new Set(chosen.map((item) => item.id))) }, [list.data])
+  useEffect(() => {
+    if (list.data && chosen.length < selected.size) setSelected(new Set(chosen.map((item) => item.id)))
+    const ids = new Set(list.data?.items.map((item) => item.id))
+    setNewer((before) => without(before, (id) => ids.has(id)))
+  }, [list.data])
+  /** What is shown when an answer comes. */
+  const shown = useRef<{ data: (Instances & { dropped?: number }) | undefined; address: string }>({ data: list.data, address })
+  shown.current = { data: list.data, address }
+  const isOldest = get('order') === 'oldest'
   const merge = (items: InstanceHead[], fresh: InstanceHead[]): void => {
-    const changed = new Map(items.map((item) => [item.id, item]))
-    if (list.data?.items.some((item) => changed.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
+    const changed = new Map<string, Row>(items.map((item) => [item.id, item]))
+    if (shown.current.data?.items.some((item) => changed.has(item.id))) list.update((before) => ({ ...before, items: before.items.map((item) => changed.get(item.id) ?? item) }))
     if (fresh.length > 0) setNewer((before) => new Set([...before, ...fresh.map((item) => item.id)]))
   }
   // What the stream does not say, or a filter that it does not know, is read from the list.
   const recheck = useThrottle(() => {
-    call<Instances>('GET', path, { query: request }).then(({ items }) => merge(items, get('order') === 'oldest' ? [] : items.filter((item) => item.id > newest.current)), () => undefined)
+    call<Instances>('GET', path, { query: request }).then((page) => {
+      const { data } = shown.current
+      if (data === undefined || shown.current.address !== address) return
+      const found = new Set(page.items.map((item) => item.id))
+      const isLost = (id: string): boolean => !found.has(id) && isWithin(id, page, isOldest)
+      const lost = data.items.filter((item) => isLost(item.id) && fits(item, filter)).map((item) => ({ ...item, isGone: true }))
+      setNewer((before) => without(before, isLost))
+      merge([...page.items, ...lost], missing(page.items))
+    }, () => undefined)
   }, 2000)
+  /** Those that are not shown, but stand among the rows that are, or before them. */
+  const missing = (items: InstanceHead[]): InstanceHead[] => {
+    const { data } = shown.current
+    if (data === undefined) return []
+    const ids = new Set(data.items.map((item) => item.id))
+    const first = data.items[0]?.id ?? ''
+    // The first rows of a long list were given up, and those are not missing.
+    const isDropped = (id: string): boolean => (data.dropped ?? 0) > 0 && (isOldest ? id < first : id > first && id <= newest.current)
+    return items.filter(({ id }) => !ids.has(id) && isWithin(id, data, isOldest) && !isDropped(id))
+  }
+  const counted = useRef(new Map<string, number>())
   useLive({ ns, topics: ['instances', 'counts'], workflow: get('workflow') }, {
-    counts: recount,
+    counts: ({ changed }) => {
+      recount()
+      // The stream does not name what is deleted, but then fewer have ended.
+      for (const [workflow, status, number] of changed) {
+        const cell = `${workflow}\n${status}`
+        if (kEnded.includes(status) && number < (counted.current.get(cell) ?? Infinity)) recheck()
+        counted.current.set(cell, number)
+      }
+    },
     instances: ({ items, more }) => {
       if (list.data === undefined) return
-      merge(items, get('order') !== 'oldest' && isPlain ? items.filter((item) => item.id > newest.current && fits(item, get('status'))) : [])
+      const gone = new Set(isPlain ? [] : list.data.items.filter((item: Row) => item.isGone).map((item) => item.id))
+      const changed = new Set(items.map((item) => item.id))
+      const fitting = isPlain ? items.filter((item) => fits(item, filter)) : []
+      if (isPlain) setNewer((before) => without(before, (id) => changed.has(id)))
+      merge(items.map((item) => (gone.has(item.id) ? { ...item, isGone: true } : item)), missing(fitting))
       if (more > 0 || !isPlain) recheck()
     },
   })
@@ -71,10 +110,10 @@ export function InstancesPage({ ns }: PageProps) {
       <Filters ns={ns} />
       <Loaded resource={counts} ns={ns} shown={list}>{(data) => <CountBar counts={data} />}</Loaded>
       <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
-        ? <>{newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}<NoInstances ns={ns} counts={counts.data} /></>
+        ? <><Newer ids={newer} newest={newest.current} show={rereadAll} /><NoInstances ns={ns} counts={counts.data} /></>
         : (
           <>
-            {newer.size > 0 && <Newer number={newer.size} show={rereadAll} />}
+            <Newer ids={newer} newest={newest.current} show={rereadAll} />
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
             <Bulk key={address} chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
             <More list={list} />
@@ -86,12 +125,29 @@ export function InstancesPage({ ns }: PageProps) {
   )
 }
 
-function fits(item: InstanceHead, statuses: string | null): boolean {
-  return !statuses || statuses.split(',').includes(item.status)
+/** An instance of the list, and whether the list, read again, has it no more. */
+type Row = InstanceHead & { isGone?: boolean }
+
+/** The ids without some; the same set if there are none of them. */
+function without(ids: Set<string>, isOut: (id: string) => boolean): Set<string> {
+  const left = [...ids].filter((id) => !isOut(id))
+  return left.length === ids.size ? ids : new Set(left)
 }
 
-function Newer({ number, show }: { number: number; show: () => void }) {
-  return <button type="button" class="newer" onClick={show}>{count(number)} newer: show them</button>
+/** Whether an instance fits the status and the start that a filter names. */
+function fits(item: InstanceHead, { status, since }: Query): boolean {
+  return (!status || String(status).split(',').includes(item.status)) && (!since || Date.parse(item.startedAt) >= Date.parse(String(since)))
+}
+
+/** Whether an id would stand before the last row of a page, or the page is the last. */
+function isWithin(id: string, { items, next }: Pick<Instances, 'items' | 'next'>, isOldest: boolean): boolean {
+  const last = items.at(-1)?.id
+  return next === null || (last !== undefined && (isOldest ? id < last : id > last))
+}
+
+function Newer({ ids, newest, show }: { ids: Set<string>; newest: string; show: () => void }) {
+  if (ids.size === 0) return null
+  return <button type="button" class="newer" onClick={show}>{count(ids.size)} {[...ids].every((id) => id > newest) ? 'newer' : 'more'}: show them</button>
 }
 
 function Filters({ ns }: { ns: string }) {
@@ -224,17 +280,17 @@ function List({ ns, items, selected, setSelected }: { ns: string; items: Instanc
   return <Table caption="Instances" items={items} keyOf={(item) => item.id} columns={columns} />
 }
 
-function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<string>) => void): Array<Column<InstanceHead>> {
+function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<string>) => void): Array<Column<Row>> {
   const toggle = (id: string): void => {
     const next = new Set(selected)
     if (!next.delete(id)) next.add(id)
     setSelected(next)
   }
   return [
-    { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} onChange={() => toggle(item.id)} /> },
+    { name: '', cell: (item) => <input type="checkbox" aria-label={`Select ${item.id}`} checked={selected.has(item.id)} disabled={item.isGone} onChange={() => toggle(item.id)} /> },
     { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
     { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
-    { name: 'Status', cell: (item) => <Status status={item.status} /> },
+    { name: 'Status', cell: (item) => <><Status status={item.status} />{item.isGone && <span class="quiet" title="It was deleted, or does not fit the filter any more"> no longer in this list</span>}</> },
     { name: 'State', cell: (item) => item.failedState ?? item.state },
     { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
     { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },

@@ -19,7 +19,7 @@ interface About {
 }
 
 const kLive = ['pending', 'running', 'waiting']
-const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
+export const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
 
 /** What each action does, and to instances of which statuses it applies. */
 export const kVerbs: Record<Verb, About> = {
