@@ -144,6 +144,25 @@ test('instances: the error of a row leads to the instances with it', async () =>
   await page.locator('tbody tr', { hasText: 'quotes' }).first().waitFor()
 })
 
+test('instances: a row has when the instance has ended, and after how long', async () => {
+  const ended = await server.run('quotes')
+  const { endedAt } = await server.reaches(ended, 'failed')
+  const waits = await server.run('booking', { customerId: 'c-2' })
+  await server.reaches(waits, 'waiting')
+  for (const width of [1280, 320]) {
+    const page = await console_.open('#/default/instances', { width })
+    const row = page.locator(`tr[data-row="${ended}"]`)
+    await row.waitFor()
+    assert.equal(await row.locator('time').last().getAttribute('datetime'), endedAt)
+    assert.match(await row.textContent(), /, after \d+(\.\d)? m?s/)
+    assert.match(await page.locator(`tr[data-row="${waits}"]`).textContent(), /not yet, after \d/)
+    const excess = await page.locator('.scroll').first().evaluate((region) => region.scrollWidth - region.clientWidth)
+    if (width === 1280) assert.ok(excess <= 1, `the table is ${excess} px too wide`)
+    if (process.env.SHOT) await page.screenshot({ path: `/tmp/h_p1.t/ended-${width}.png` })
+    await page.context().close()
+  }
+})
+
 test('functions: a service that is not paused is not said to work, and its latest error has its age', async () => {
   await server.reaches(await server.run('pays'), 'failed')
   const page = await console_.open('#/default/functions')

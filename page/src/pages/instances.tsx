@@ -270,9 +270,10 @@ function Wait({ wait }: { wait: NonNullable<InstanceHead['waits']>[number] }) {
   return <li>{wait.type}{wait.context && Object.entries(wait.context as Record<string, { equals?: string; pattern?: string }>).map(([name, asks]) => <span class="quiet"> {name} {asks.equals === undefined ? `~ ${asks.pattern}` : `= ${JSON.stringify(asks.equals)}`}</span>)}</li>
 }
 
-function Took({ item }: { item: InstanceHead }) {
-  const end = item.endedAt ? Date.parse(item.endedAt) : now.value
-  return <span class="nowrap">{duration(Math.max(0, end - Date.parse(item.startedAt)))}</span>
+/** When an instance has ended, and after how long; of one that has not, how long ago it started. */
+function End({ item: { endedAt, startedAt } }: { item: InstanceHead }) {
+  const end = endedAt ? Date.parse(endedAt) : now.value
+  return <>{endedAt ? <Clock at={endedAt} /> : 'not yet'}, <span class="quiet nowrap">after {duration(Math.max(0, end - Date.parse(startedAt)))}</span></>
 }
 
 function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
@@ -294,7 +295,7 @@ function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<str
     { name: 'State', cell: (item) => item.failedState ?? item.state },
     { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
     { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
-    { name: 'Took', cell: (item) => <Took item={item} /> },
+    { name: 'Ended', cell: (item) => <End item={item} /> },
     { name: 'Error, or what comes next', isWide: true, cell: (item) => <Outcome item={item} /> },
   ]
 }
