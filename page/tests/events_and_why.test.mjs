@@ -24,7 +24,7 @@ test('1 deep link: the filters and rows are those of the address, and Back and F
   assert.equal(await page.getByRole('combobox', { name: 'Workflow' }).inputValue(), 'fails')
   await page.goForward()
   await page.getByText('No instance fits all filters').waitFor()
-  await page.getByRole('button', { name: 'Drop status' }).click()
+  await page.getByRole('button', { name: 'Drop “Status” failed' }).click()
   await page.locator('tbody tr').first().waitFor()
 })
 
@@ -131,7 +131,7 @@ test('1 deep link: instances by the event for which they wait, and what they ask
   await field.fill('nothing.sends.it')
   await field.press('Enter')
   await page.waitForURL(/waitsFor=nothing\.sends\.it/)
-  await page.getByRole('button', { name: 'Drop waitsFor nothing.sends.it' }).click()
+  await page.getByRole('button', { name: 'Drop “Event type it waits for” nothing.sends.it' }).click()
   await row.waitFor()
 })
 

@@ -96,7 +96,7 @@ test('instances: those that have ended in the last hour, whenever they started',
   await page.locator(`[data-row="${waits}"]`).waitFor({ state: 'detached' })
   await page.locator(`[data-row="${failed}"]`).waitFor()
   assert.match(page.url(), /endedSince=1h/)
-  await sees(page.locator('ul.counts'), 'counted without endedSince')
+  await sees(page.locator('ul.counts'), 'counted without “Ended”')
   await page.getByText('Copy as command').click()
   await sees(page.locator('main'), 'instance list --ended-since 1h')
   await console_.show(page, 'default/instances?endedUntil=1h')

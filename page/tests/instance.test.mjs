@@ -243,7 +243,7 @@ test('12 cancel: the number is that of the filter, also of its start, and the co
   assert.ok(items.length < all)
   const page = await console_.open(`#/default/instances?${filter}`)
   await page.locator('tbody tr').first().waitFor()
-  await sees(page.getByLabel('Counts by status'), /exact, counted without since/)
+  await sees(page.getByLabel('Counts by status'), /exact, counted without “Started”/)
   const asked = async (text) => {
     await page.getByLabel('all that the filter names').check()
     await page.getByRole('button', { name: 'Cancel…' }).click()

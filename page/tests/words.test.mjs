@@ -35,9 +35,9 @@ test('what does not exist is said once, with a button that looks for it; of a na
 test('an empty list of instances says how many there are without which filter', async () => {
   await server.runFailing()
   const page = await console_.open('#/default/instances?error=none.such&workflow=fails')
-  await sees(page.locator('.empty'), 'Without the filter error there is 1 instance of fails.')
+  await sees(page.locator('.empty'), 'Without the filter “Error” there is 1 instance of fails.')
   await console_.show(page, 'default/instances?error=none.such&workflow=fails&status=complete')
-  await sees(page.locator('.empty'), 'Without the filters status, error there is 1 instance of fails.')
+  await sees(page.locator('.empty'), 'Without the filters “Status”, “Error” there is 1 instance of fails.')
   await page.context().close()
 })
 

@@ -20,6 +20,17 @@ const kTextFilters = ['id', 'key', 'correlation', 'parent', 'state', 'waitsFor',
 const kTimes = ['since', 'until', 'endedSince', 'endedUntil'] as const
 const kFilters = ['workflow', 'status', ...kTimes, 'has', 'order', ...kTextFilters] as const
 
+/** The filters as their fields name them. */
+const kLabels: Record<(typeof kFilters)[number], string> = {
+  workflow: 'Workflow', status: 'Status', since: 'Started', until: 'Started before', endedSince: 'Ended', endedUntil: 'Ended before', has: 'Has', order: 'Order', id: 'Id begins with',
+  key: 'Key', correlation: 'Correlation', parent: 'Parent', state: 'State', waitsFor: 'Event type it waits for', error: 'Error',
+}
+
+/** Filters in a sentence. */
+function labels(names: Array<keyof typeof kLabels>): string {
+  return names.map((name) => `“${kLabels[name]}”`).join(', ')
+}
+
 export function InstancesPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
@@ -163,42 +174,45 @@ function Filters({ ns }: { ns: string }) {
   }
   return (
     <FilterForm names={kFilters}>
-      <label>Workflow
+      <label>{kLabels.workflow}
         <select value={get('workflow')} onChange={(event) => setQuery({ workflow: event.currentTarget.value })}>
           <option value="">any</option>{[...names].map((name) => <option value={name}>{name}</option>)}
         </select>
       </label>
       {workflows.data && workflows.data.next !== null && <label>or another; the choice has the first {count(workflows.data.items.length)}<FilterField size={12} value={get('workflow')} set={(text) => setQuery({ workflow: text })} /></label>}
-      <fieldset class="chips"><legend>Status</legend>
+      <fieldset class="chips"><legend>{kLabels.status}</legend>
         {kStatuses.map((status) => <button type="button" class="small" aria-pressed={statuses.has(status)} onClick={() => toggle(status)}><Status status={status} /></button>)}
       </fieldset>
-      <label>Started<Since name="since" /></label>
-      <label>Ended<Since name="endedSince" /></label>
-      <label>State<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
-      <label>Event type it waits for<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
-      <label>Error<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
+      <label>{kLabels.since}<Since name="since" /></label>
+      <label>{kLabels.endedSince}<Since name="endedSince" /></label>
+      <label>{kLabels.state}<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
+      <label>{kLabels.waitsFor}<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
+      <label>{kLabels.error}<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
       <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until', 'endedUntil'].some((name) => query.has(name))}>
         <summary>More filters</summary>
         <div class="filters">
-          {(['id', 'key', 'correlation', 'parent', 'until', 'endedUntil'] as const).map((name) => <label>{{ id: 'Id begins with', key: 'Key', correlation: 'Correlation', parent: 'Parent', until: 'Started before', endedUntil: 'Ended before' }[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' || name === 'endedUntil' ? timeMistake : undefined} /></label>)}
-          <label>Has<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
-          <label>Order<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
+          {(['id', 'key', 'correlation', 'parent', 'until', 'endedUntil'] as const).map((name) => <label>{kLabels[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' || name === 'endedUntil' ? timeMistake : undefined} /></label>)}
+          <label>{kLabels.has}<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
+          <label>{kLabels.order}<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
       </details>
     </FilterForm>
   )
 }
 
+/** The times that can be chosen. */
+const kLengths: Record<string, string> = { '15m': 'last 15 m', '1h': 'last hour', '24h': 'last 24 h', '7d': 'last 7 d' }
+
 /** The choice of the time since which an instance has started or ended; the address may have another one. */
 function Since({ name }: { name: 'since' | 'endedSince' }) {
   const chosen = route.value.query.get(name) ?? ''
-  const choices = { '': 'any time', '15m': 'last 15 m', '1h': 'last hour', '24h': 'last 24 h', '7d': 'last 7 d' }
+  const choices = { '': 'any time', ...kLengths }
   const all = chosen in choices ? choices : { ...choices, [chosen]: chosen }
   return <select value={chosen} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>{Object.entries(all).map(([value, text]) => <option value={value}>{text}</option>)}</select>
 }
 
 /** The filters of the address that the counts do not know: they are by workflow, state and status. */
-function ignoredFilters(): string[] {
+function ignoredFilters(): Array<keyof typeof kLabels> {
   return kFilters.filter((name) => !['workflow', 'status', 'state', 'order'].includes(name) && route.value.query.get(name))
 }
 
@@ -210,7 +224,7 @@ function CountBar({ counts }: { counts: InstanceCounts }) {
     <ul class="counts" aria-label="Counts by status">
       {shown.length === 0 && <li>no instances</li>}
       {shown.map((status) => <li><a href={href(route.value.ns, ['instances'], withFilter('status', status))}><Status status={status} /> {count(numbers.get(status) ?? 0)}</a></li>)}
-      <li class="quiet">exact{ignored.length > 0 && <>, counted without <code>{ignored.join(', ')}</code></>}, <Clock at={counts.asOf} /></li>
+      <li class="quiet">exact{ignored.length > 0 && <>, counted without {labels(ignored)}</>}, <Clock at={counts.asOf} /></li>
     </ul>
   )
 }
@@ -225,12 +239,12 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
   const { query } = route.value
   const active = kFilters.filter((name) => query.has(name) && name !== 'order')
   const total = counts?.items.reduce((sum, item) => sum + item.count, 0) ?? 0
-  const dropped = [...(query.get('status') ? ['status'] : []), ...ignoredFilters()]
+  const dropped = [...(query.get('status') ? ['status' as const] : []), ...ignoredFilters()]
   if (active.length > 0) {
     return (
       <Empty>
-        <p>No instance fits all filters.{dropped.length > 0 && <> Without {dropped.length === 1 ? 'the filter' : 'the filters'} <code>{dropped.join(', ')}</code> there {total === 1 ? 'is' : 'are'} {plural(total, 'instance')}{query.get('workflow') && ` of ${query.get('workflow')}`}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
-        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {name} {query.get(name)}</button> </>)}</p>
+        <p>No instance fits all filters.{dropped.length > 0 && <> Without {dropped.length === 1 ? 'the filter' : 'the filters'} {labels(dropped)} there {total === 1 ? 'is' : 'are'} {plural(total, 'instance')}{query.get('workflow') && ` of ${query.get('workflow')}`}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
+        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop “{kLabels[name]}” {kLengths[query.get(name) ?? ''] ?? query.get(name)}</button> </>)}</p>
       </Empty>
     )
   }
