@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { duration, now, timeMistake, timeOf } from '../core/time'
+import { duration, now, storedTime, timeMistake, timeOf, typedTime } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
@@ -26,6 +26,10 @@ const kLabels: Record<(typeof kFilters)[number], string> = {
   key: 'Key', correlation: 'Correlation', parent: 'Parent', state: 'State', waitsFor: 'Event type it waits for', error: 'Error',
 }
 
+function isTime(name: string): boolean {
+  return (kTimes as readonly string[]).includes(name)
+}
+
 /** Filters in a sentence. */
 function labels(names: Array<keyof typeof kLabels>): string {
   return names.map((name) => `“${kLabels[name]}”`).join(', ')
@@ -38,7 +42,8 @@ export function InstancesPage({ ns }: PageProps) {
   const times = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name))])) as Record<(typeof kTimes)[number], string | null>, kTimes.map(get))
   const filter: Query = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), ...times }
   const path = inNamespace(ns, 'instances')
-  const list = useList<InstanceHead, Instances>(path, { ...filter, limit: 100 })
+  const isMistaken = kTimes.some((name) => timeMistake(get(name) ?? '') !== '')
+  const list = useList<InstanceHead, Instances>(isMistaken ? null : path, { ...filter, limit: 100 })
   const counts = useGet<InstanceCounts>(inNamespace(ns, 'instances', 'count'), { by: 'status', workflow: get('workflow'), state: get('state') })
   const [newer, setNewer] = useState<Set<string>>(new Set())
   const [selected, setSelected] = useState<Set<string>>(new Set())
@@ -92,7 +97,7 @@ export function InstancesPage({ ns }: PageProps) {
     return items.filter(({ id }) => !ids.has(id) && isWithin(id, data, isOldest) && !isDropped(id))
   }
   const counted = useRef(new Map<string, number>())
-  useLive({ ns, topics: ['instances', 'counts'], workflow: get('workflow') }, {
+  useLive(isMistaken ? null : { ns, topics: ['instances', 'counts'], workflow: get('workflow') }, {
     counts: ({ changed }) => {
       recount()
       // The stream does not name what is deleted, but then fewer have ended.
@@ -112,15 +117,15 @@ export function InstancesPage({ ns }: PageProps) {
       if (more > 0 || !isPlain) recheck()
     },
   })
-  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...[...kTimes, ...kTextFilters].flatMap((name) => option(name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`), get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
+  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...[...kTimes, ...kTextFilters].flatMap((name) => option(name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`), isTime(name) ? storedTime(get(name) ?? '') : get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
   return (
     <Page title="Instances" actions={<>
       <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
-      <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, filter) }} />
+      {!isMistaken && <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'list', ...commandWords), http: httpCall('GET', path, filter) }} />}
     </>}>
       <Filters ns={ns} />
       <Loaded resource={counts} ns={ns} shown={list}>{(data) => <CountBar counts={data} />}</Loaded>
-      <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
+      {!isMistaken && <Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <><Newer ids={newer} newest={newest.current} show={rereadAll} /><NoInstances ns={ns} counts={counts.data} /></>
         : (
           <>
@@ -130,7 +135,7 @@ export function InstancesPage({ ns }: PageProps) {
             <More list={list} />
           </>
         ))}
-      </Loaded>
+      </Loaded>}
       {action && <InstanceAction ns={ns} verb={action.verb} target={action.target} close={() => setAction(null)} changed={() => { setSelected(new Set()); rereadAll() }} />}
     </Page>
   )
@@ -164,6 +169,8 @@ function Newer({ ids, newest, show }: { ids: Set<string>; newest: string; show: 
 function Filters({ ns }: { ns: string }) {
   const { query } = route.value
   const get = (name: string): string => query.get(name) ?? ''
+  // What was opened stays open when its last field is emptied.
+  const [isOpen, setOpen] = useState(false)
   const workflows = useGet<Workflows>(inNamespace(ns, 'workflows'), { limit: 1000 })
   const names = new Set([...(workflows.data?.items.map((item) => item.id) ?? []), ...(get('workflow') ? [get('workflow')] : [])])
   const statuses = new Set(get('status').split(',').filter(Boolean))
@@ -188,10 +195,11 @@ function Filters({ ns }: { ns: string }) {
       <label>{kLabels.state}<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
       <label>{kLabels.waitsFor}<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
       <label>{kLabels.error}<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
-      <details open={['id', 'key', 'correlation', 'parent', 'has', 'order', 'until', 'endedUntil'].some((name) => query.has(name))}>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)} open={isOpen || ['id', 'key', 'correlation', 'parent', 'has', 'order', 'until', 'endedUntil'].some((name) => query.has(name)) || [get('since'), get('endedSince')].some((text) => text !== '' && !(text in kLengths))}>
         <summary>More filters</summary>
         <div class="filters">
-          {(['id', 'key', 'correlation', 'parent', 'until', 'endedUntil'] as const).map((name) => <label>{kLabels[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} mistake={name === 'until' || name === 'endedUntil' ? timeMistake : undefined} /></label>)}
+          {(['id', 'key', 'correlation', 'parent'] as const).map((name) => <label>{kLabels[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} /></label>)}
+          {kTimes.map((name) => <label>{{ since: 'Started since', until: kLabels.until, endedSince: 'Ended since', endedUntil: kLabels.endedUntil }[name]}<FilterField size={16} placeholder="06:00 or 2h" value={typedTime(get(name))} set={(text) => setQuery({ [name]: storedTime(text) })} mistake={timeMistake} /></label>)}
           <label>{kLabels.has}<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
           <label>{kLabels.order}<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>
@@ -207,7 +215,7 @@ const kLengths: Record<string, string> = { '15m': 'last 15 m', '1h': 'last hour'
 function Since({ name }: { name: 'since' | 'endedSince' }) {
   const chosen = route.value.query.get(name) ?? ''
   const choices = { '': 'any time', ...kLengths }
-  const all = chosen in choices ? choices : { ...choices, [chosen]: chosen }
+  const all = chosen in choices ? choices : { ...choices, [chosen]: `since ${typedTime(chosen)}` }
   return <select value={chosen} onChange={(event) => setQuery({ [name]: event.currentTarget.value })}>{Object.entries(all).map(([value, text]) => <option value={value}>{text}</option>)}</select>
 }
 
@@ -244,7 +252,7 @@ function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | unde
     return (
       <Empty>
         <p>No instance fits all filters.{dropped.length > 0 && <> Without {dropped.length === 1 ? 'the filter' : 'the filters'} {labels(dropped)} there {total === 1 ? 'is' : 'are'} {plural(total, 'instance')}{query.get('workflow') && ` of ${query.get('workflow')}`}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
-        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop “{kLabels[name]}” {kLengths[query.get(name) ?? ''] ?? query.get(name)}</button> </>)}</p>
+        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop “{kLabels[name]}” {kLengths[query.get(name) ?? ''] ?? typedTime(query.get(name) ?? '')}</button> </>)}</p>
       </Empty>
     )
   }

@@ -24,7 +24,7 @@ export function FilterForm({ children, names = [], label = 'Filters', apply = 'A
   )
 }
 
-/** What is typed stays while the data beside it changes, and counts when the field is left, or with Enter. White space around it counts only if `isExact`. `mistake` says what is wrong with a text, which then does not count; empty: nothing. */
+/** What is typed stays while the data beside it changes, and counts when the field is left, or with Enter. White space around it counts only if `isExact`. `mistake` says what is wrong with a text; empty: nothing. The address gets also such a text, so that no rows of an earlier one stay. */
 export function FilterField({ value, set, size, placeholder, isNumeric = false, isExact = false, mistake = () => '' }: { value: string; set: (text: string) => void; size: number; placeholder?: string; isNumeric?: boolean; isExact?: boolean; mistake?: (text: string) => string }) {
   const [text, setText] = useState(value)
   const [fault, setFault] = useState('')
@@ -32,7 +32,7 @@ export function FilterField({ value, set, size, placeholder, isNumeric = false, 
   useLayoutEffect(() => { setText(value); setFault(mistake(value)) }, [value])
   const apply = (typed: string): void => {
     setFault(mistake(typed))
-    if (mistake(typed) === '') set(typed)
+    set(typed)
   }
   return (
     <>
