@@ -53,6 +53,15 @@ test('a workflow starts by the same words in the list and on its page', async ()
   await page.context().close()
 })
 
+test('the refusal of a request keeps its example of a time as the API takes it', async () => {
+  const page = await console_.open('#/default')
+  const detail = 'since: "x" is not an RFC 3339 time; expected one such as 2021-09-01T12:00:00Z'
+  await page.route(/\/next\?/, (route) => route.fulfill({ status: 400, contentType: 'application/problem+json', body: JSON.stringify({ type: 'about:blank', title: 'Bad Request', status: 400, code: 'time.malformed', detail }) }))
+  await console_.show(page, 'default/next')
+  await sees(page.getByRole('alert'), detail)
+  await page.context().close()
+})
+
 test('numbers of one: a line and a call', async () => {
   const definition = (more) => `id: single\n${more}functions:\n- {id: none, type: service, service: nowhere}\nstates:\n- {id: only, type: foreach, array: 'jq([1])', action: {function: none, input: {}}}\n`
   for (const more of ['', 'name: New\n']) await server.call('PUT', '/v1/ns/default/workflows/single', definition(more), { 'content-type': 'application/yaml' })

@@ -113,9 +113,9 @@ export function Timed({ text }: { text: string }) {
   return <>{text.split(kTime).map((part, index) => (index % 2 === 1 && Date.parse(part) ? <Clock at={part} exact /> : part))}</>
 }
 
-/** A sentence of the API; what stands in backticks is code. */
-export function Says({ text }: { text: string }) {
-  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code><CommandText text={part} /></code> : <Timed text={part} />))}</>
+/** A sentence of the API; what stands in backticks is code. `isExact`: its times stay as they are, because they are examples of what the API takes. */
+export function Says({ text, isExact = false }: { text: string; isExact?: boolean }) {
+  return <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code><CommandText text={part} /></code> : isExact ? part : <Timed text={part} />))}</>
 }
 
 /** The name of an option, such as `--data-binary`; what is longer may come from outside, and must not make the page wide. */
@@ -136,7 +136,7 @@ export function Problem({ error, retry, ns }: { error: Error; retry?: () => void
   if (!(error instanceof ApiError)) return <div class="problem" role="alert"><p><Icon name="warning" /> The page has an error: {error.message}</p></div>
   return (
     <div class="problem" role="alert">
-      <p><Icon name="warning" /> <Says text={error.detail} /></p>
+      <p><Icon name="warning" /> <Says text={error.detail} isExact={error.status >= 400 && error.status < 500} /></p>
       {error.mistakes.length > 0 && (
         <ul>{error.mistakes.map((mistake) => <li><code>{mistake.line ? `${mistake.line}:${mistake.column} ` : ''}{mistake.path}</code> {mistake.message}</li>)}</ul>
       )}
