@@ -232,6 +232,18 @@ test('an action on a filter is not offered for statuses to which it does not app
   assert.ok(await dialog.getByRole('button', { name: 'Delete', exact: true }).isDisabled())
 })
 
+test('13 delete: the commands name only statuses of instances that have ended', async () => {
+  await server.reaches(await server.run('fails'), 'failed')
+  const page = await console_.open('#/default/instances?status=waiting,failed')
+  await page.locator('tbody tr').first().waitFor()
+  await page.getByLabel('all that the filter names').check()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByRole('dialog').getByText('Copy as command').click()
+  assert.equal(await page.getByRole('dialog').getByLabel('Command line').textContent(), 'millrace instance delete --status failed')
+  assert.match(await page.getByRole('dialog').getByLabel('HTTP call').textContent(), /\{"status":\["failed"\]\}/)
+  await page.context().close()
+})
+
 test('12 cancel: the number is that of the filter, also of its start, and the counts say what they leave out', async () => {
   const early = await server.run('booking', { customerId: 'c-133' })
   const { startedAt } = await server.instance(early)

@@ -85,8 +85,8 @@ function commandOf(ns: string, verb: Verb, target: Target, choices: Choices): Co
   const query = queryOf(verb, { ...choices, from: choices.from || 'STATE' })
   if (target.filter) {
     const { workflow, since } = target.filter
-    // Without a status the call also drops the starts that were put off, which the dialog does not name.
-    const status = target.filter.status ?? (verb === 'cancel' ? kVerbs.cancel.statuses.join(',') : null)
+    // Without a status a cancellation also drops the starts that were put off, which the dialog does not name.
+    const status = target.filter.status || verb === 'cancel' ? applicable(target.filter.status, kVerbs[verb].statuses) : null
     const isAll = !workflow && !status && !since
     const words = [...option('workflow', workflow), ...option('status', status), ...option('since', since), isAll && '--all']
     const http = verb === 'delete'
