@@ -47,7 +47,7 @@ test('each text field of a filter keeps what is typed while the page is drawn ag
     [`instances/${id}/why`, 'Or about those since', 'since', 'Ask'],
     ['calls', 'Instance', 'instance'], ['queues', 'Workflow', 'workflow'], ['groups', 'Workflow', 'workflow'], ['groups', 'Value', 'value'],
     ['values', 'Of the workflow (empty: of the namespace)', 'workflow'], ['values', 'or of the instance', 'instance'],
-    ['workflows/twice/revisions', 'Differences to revision', 'against'], ['next', 'Until (RFC 3339)', 'until'],
+    ['workflows/twice/revisions', 'Differences from revision', 'against', 'Compare'], ['next', 'Until (RFC 3339)', 'until'],
   ]
   const lost = []
   for (const [route, label, parameter, button = 'Apply'] of fields) {

@@ -232,6 +232,24 @@ test('an action on a filter is not offered for statuses to which it does not app
   assert.ok(await dialog.getByRole('button', { name: 'Delete', exact: true }).isDisabled())
 })
 
+test('what an action did covers no row: the page can be scrolled above it; the buttons of the bar are wide enough', async () => {
+  const id = await server.run('booking', { customerId: 'c-135' })
+  for (const width of [1280, 320]) {
+    const page = await console_.open('#/default/instances', { width })
+    await page.getByLabel(`Select ${id}`).check()
+    const verb = width === 320 ? 'Resume' : 'Pause'
+    await page.getByRole('button', { name: `${verb}…` }).click()
+    await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click()
+    await page.locator('.toast').waitFor()
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    const [end, toast] = await Promise.all([page.locator('main .more').boundingBox(), page.locator('.toast').boundingBox()])
+    assert.ok(end.y + end.height <= toast.y, `${width}: ${end.y + end.height} is below ${toast.y}`)
+    const narrow = await page.locator('header.bar button').evaluateAll((all) => all.filter((one) => one.offsetWidth < 24).map((one) => one.textContent))
+    assert.deepEqual(narrow, [])
+    await page.context().close()
+  }
+})
+
 test('13 delete: the commands name only statuses of instances that have ended', async () => {
   await server.reaches(await server.run('fails'), 'failed')
   const page = await console_.open('#/default/instances?status=waiting,failed')

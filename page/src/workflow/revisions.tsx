@@ -30,7 +30,7 @@ export function Revisions({ ns, id, newest }: { ns: string; id: string; newest: 
       )}</Loaded>
       <section class="panel" aria-label={`Revision ${shown}`}>
         <h2>Revision {shown}</h2>
-        {shown > 1 && <FilterForm label="Differences"><label>Differences to revision<FilterField size={6} isNumeric value={String(against)} set={(text) => setQuery({ against: text })} /></label></FilterForm>}
+        {shown > 1 && <FilterForm label="Differences" apply="Compare"><label>Differences from revision<FilterField size={6} isNumeric value={String(against)} set={(text) => setQuery({ against: text })} /></label></FilterForm>}
         <Texts ns={ns} id={id} shown={shown} against={against} />
         <p class="quiet"><code><CommandText text={commandLine(ns, 'workflow', 'revision', id, String(shown))} /></code></p>
       </section>

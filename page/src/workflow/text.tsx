@@ -62,7 +62,7 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
         {isChanged && draft && (isKept || draft.revision !== workflow.revision) && <DraftLine revision={draft.revision} newest={workflow.revision} discard={discard} />}
         <EditorHost key={round} text={text} changed={change} ready={(value) => { editor.current = value; value.mark(findings ?? []) }} />
         <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setApplying(true)}>Apply as revision {workflow.revision + 1}…</button></div>
-        {isChanged && <details open><summary>Differences to revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
+        {isChanged && <details open><summary>Differences from revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
       </section>
       <div>
         <section class="panel" aria-labelledby="findings"><h2 id="findings">Findings</h2>{lintError ? <Problem error={lintError} retry={() => setChecks(checks + 1)} /> : <FindingList findings={findings} go={(finding) => editor.current?.go(finding.line, finding.column)} />}</section>
