@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { startDevServer } from '../dev-server.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const kProgram = process.env.MILLRACE ?? resolve(here, '../../build/dev/app/millrace')
+export const kProgram = process.env.MILLRACE ?? resolve(here, '../../build/dev/app/millrace')
 const kBrowser = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell'
 
 /** `millrace dev` on free ports, with a folder of its own that goes when it is stopped. */

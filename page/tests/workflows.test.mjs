@@ -1,10 +1,11 @@
 // Acceptance checks 14 and 15: the editor and the graph.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Console, sees, until } from './harness.mjs'
+import { Console, kProgram, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -110,6 +111,20 @@ async function isBusy(page, path, times) {
   let answered = 0
   await page.route(path, (route) => { answered += 1; return answered > times ? route.continue() : route.fulfill(kBusy) })
 }
+
+test('workflows: the command of a new definition has its text, and applies it', async () => {
+  const page = await console_.open('#/default/workflows')
+  await page.getByRole('button', { name: 'Apply a definition…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Definition (YAML)').fill("id: copied\nstates:\n- {id: only, type: noop, log: \"it's\nEOF\n\"}")
+  await dialog.getByText('Copy as command').click()
+  assert.match(await dialog.getByLabel('HTTP call').textContent(), /--data-binary @- <<'EOF_'\nid: copied\n/)
+  const line = await dialog.getByLabel('Command line').textContent()
+  assert.match(line, /^millrace workflow apply - <<'EOF_'\nid: copied\n/)
+  execFileSync('sh', ['-c', `millrace() { "$MILLRACE" "$@"; }\n${line}\n`], { env: { ...process.env, MILLRACE: kProgram, MILLRACE_URL: server.url } })
+  assert.match((await server.get('/workflows/copied')).definition, /log: "it's\nEOF\n"\}\n$/)
+  await page.context().close()
+})
 
 test('a call is tried again as often as the server is busy, with a countdown each time', async () => {
   const page = await console_.open('#/default/workflows')

@@ -5,6 +5,8 @@ export interface Command {
   /** The command of `millrace`; null if there is none for it. */
   line: string | null
   http: string
+  /** What is to be done first. */
+  first?: string
 }
 
 /** A text as one word of a POSIX shell. */
@@ -32,4 +34,11 @@ export function httpCall(method: string, path: string, query: Query = {}, body?:
     words.push('-H', quote(`content-type: ${contentType}`), '--data-binary', quote(text))
   }
   return words.join(' ')
+}
+
+/** A command of a shell with the text that it reads from standard input. */
+export function withInput(command: string, text: string): string {
+  let end = 'EOF'
+  while (text.split('\n').includes(end)) end += '_'
+  return `${command} <<'${end}'\n${text}${text.endsWith('\n') ? '' : '\n'}${end}`
 }

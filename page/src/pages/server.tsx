@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Cluster, Namespace, NamespaceCreated, Namespaces, ServerInfo, Session } from '../api'
 import { ApiError, call, inNamespace } from '../core/client'
-import { commandLine, httpCall } from '../core/commands'
+import { commandLine, httpCall, withInput } from '../core/commands'
 import { prettyJson } from '../core/json'
 import { useGet, useList } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
@@ -96,7 +96,7 @@ function NamespacePanel({ name, changed }: { name: string; changed: () => void }
         </>
       )}</Loaded>
       {action === 'settings' && (
-        <ActionDialog title={`Change the settings of ${name}`} label="Replace the settings" close={() => setAction(null)} command={{ line: commandLine('', 'namespace', 'create', name, '--settings', '@settings.json'), http: httpCall('PUT', path, {}, text) }}
+        <ActionDialog title={`Change the settings of ${name}`} label="Replace the settings" close={() => setAction(null)} command={{ line: withInput(commandLine('', 'namespace', 'create', name, '--settings', '-'), text), http: httpCall('PUT', path, {}, text) }}
           run={async () => { const answer = await call<NamespaceCreated>('PUT', path, { body: parse() }); namespace.reload(); changed(); return `The settings of ${name} were replaced${answer.warnings?.length ? `, with ${answer.warnings.length} warnings` : ''}${answer.removed?.length ? `; removed: ${answer.removed.map((one) => one.path).join(', ')}` : ''}` }}>
           <p>The settings are replaced as a whole. <code>***</code> stands for passwords and queries in URLs; a URL that is sent back so stays as it is.</p>
           <label>Settings (JSON)<textarea rows={14} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} /></label>

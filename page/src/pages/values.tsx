@@ -84,7 +84,7 @@ function ValueDialog({ ns, base, scope, action, close, changed }: { ns: string; 
   const line = isSecret ? `${commandLine(ns, 'secret', 'set', name || 'NAME')} < secret.txt` : commandLine(ns, 'variable', 'set', name || 'KEY', value || 'VALUE', '--type', type, ...scope)
   return (
     <ActionDialog title={`Set ${name ? `the ${action.what} ${name}` : `a ${action.what}`}`} label="Set" close={close} isReady={name !== '' && (isSecret || value !== '')}
-      command={{ line, http: isSecret ? httpCall('PUT', path, {}, '@secret.txt', 'application/octet-stream') : httpCall('PUT', path, {}, value, type) }}
+      command={{ line, http: isSecret ? httpCall('PUT', path, {}, '@secret.txt', 'application/octet-stream') : httpCall('PUT', path, {}, value, type), first: isSecret ? 'Save the value as secret.txt first.' : undefined }}
       run={async () => { await call('PUT', path, { body: value, contentType: isSecret ? 'application/octet-stream' : type }); changed(); return `The ${action.what} ${name} was set` }}>
       <label>Name<input value={name} required readOnly={action.name !== ''} onInput={(event) => setName(event.currentTarget.value.trim())} /></label>
       {isSecret

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { WorkflowApplied, WorkflowHead, Workflows } from '../api'
 import { call, inNamespace } from '../core/client'
-import { commandLine, httpCall } from '../core/commands'
+import { commandLine, httpCall, withInput } from '../core/commands'
 import { useLive } from '../core/live'
 import { useList, useThrottle } from '../core/resource'
 import { href, navigate } from '../core/route'
@@ -75,7 +75,7 @@ function ApplyDialog({ ns, close }: { ns: string; close: () => void }) {
   const id = idOfDefinition(text)
   const path = inNamespace(ns, 'workflows', id || 'ID')
   return (
-    <ActionDialog title="Apply a definition" label={id ? `Apply ${id}` : 'Apply'} isReady={id !== ''} close={close} command={{ line: commandLine(ns, 'workflow', 'apply', 'workflow.yaml'), http: httpCall('PUT', path, {}, '@workflow.yaml', 'application/yaml') }}
+    <ActionDialog title="Apply a definition" label={id ? `Apply ${id}` : 'Apply'} isReady={id !== ''} close={close} command={{ line: withInput(commandLine(ns, 'workflow', 'apply', '-'), text), http: withInput(httpCall('PUT', path, {}, '@-', 'application/yaml'), text) }}
       run={async () => {
         const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' })
         drafts.delete(key)

@@ -36,6 +36,7 @@ export function Dialog({ title, children, close, isWide = false }: { title: stri
 export function Commands({ command }: { command: Command }) {
   return (
     <div class="commands">
+      {command.first && <p>{command.first}</p>}
       {command.line && <div><pre tabIndex={0} aria-label="Command line"><CommandText text={command.line} /></pre><CopyButton text={command.line} label="Copy the command" /></div>}
       <div><pre tabIndex={0} aria-label="HTTP call"><CommandText text={command.http} /></pre><CopyButton text={command.http} label="Copy the HTTP call" /></div>
     </div>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DefinitionSchema, ExpressionResult, Finding, Findings, Instance, Workflow, WorkflowApplied } from '../api'
 import { useBusy } from '../core/busy'
 import { ApiError, call, inNamespace } from '../core/client'
-import { commandLine, httpCall } from '../core/commands'
+import { commandLine, httpCall, withInput } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { Problem } from '../ui/basics'
 import { Diff } from '../ui/diff'
@@ -69,7 +69,7 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
         <ExpressionTrial ns={ns} workflow={workflow.id} />
       </div>
       {isApplying && (
-        <ActionDialog title={`Apply as revision ${workflow.revision + 1} of ${workflow.id}?`} label="Apply" close={() => setApplying(false)} command={{ line: commandLine(ns, 'workflow', 'apply', `${workflow.id}.yaml`), http: httpCall('PUT', path, {}, `@${workflow.id}.yaml`, 'application/yaml') }}
+        <ActionDialog title={`Apply as revision ${workflow.revision + 1} of ${workflow.id}?`} label="Apply" close={() => setApplying(false)} command={{ line: withInput(commandLine(ns, 'workflow', 'apply', '-'), text), http: withInput(httpCall('PUT', path, {}, '@-', 'application/yaml'), text) }}
           run={async () => { const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' }); changed(); return answer.changed ? `Workflow ${workflow.id} is revision ${answer.revision}` : 'The workflow has this text already' }}>
           <p>Instances that start from then on use it; those that run keep their revision.</p>
           <Diff before={workflow.definition} after={text} />
