@@ -118,7 +118,7 @@ test('12 cancel in bulk: above 100 the number is typed, and the result is shown'
   assert.ok(await confirm.isDisabled())
   await dialog.getByLabel(/Type the number 120/).fill('120')
   await confirm.click()
-  await sees(page, 'Done 120, refused 0')
+  await sees(page, '120 cancelled')
   await until(async () => (await server.get('/instances/count?by=status&workflow=booking')).items.every((item) => item.status === 'cancelled'))
 })
 
@@ -164,6 +164,27 @@ test('13 a workflow and a service are paused and resumed', async () => {
   await until(async () => !(await server.get('/functions')).items.find((item) => item.service === 'unsteady').paused)
 })
 
+test('13 retry of selected instances: the dialog warns of Error states, and the result leads to each', async () => {
+  const ids = [await server.run('fails'), await server.run('fails')]
+  for (const id of ids) await server.reaches(id, 'failed')
+  const page = await console_.open('#/default/instances?status=failed')
+  for (const id of ids) await page.getByLabel(`Select ${id}`).check()
+  await page.getByRole('button', { name: 'Retry…' }).click()
+  await sees(page.getByRole('dialog'), 'is an Error state, its retry raises the same error again')
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry', exact: true }).click()
+  const toast = page.locator('.toast')
+  await sees(toast, '2 retried')
+  const links = await toast.getByRole('link').evaluateAll((all) => all.map((one) => one.hash))
+  assert.deepEqual(links.sort(), ids.map((id) => `#/default/instances/${id}/story`).sort())
+  await page.getByLabel('all that the filter names').check()
+  await page.getByRole('button', { name: 'Retry…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Retry', exact: true }).click()
+  await toast.getByRole('link', { name: 'those that have ended since' }).click()
+  await page.waitForURL(/endedSince=/)
+  for (const id of ids) await page.locator(`[data-row="${id}"]`).waitFor()
+  await page.context().close()
+})
+
 test('12 cancel of selected instances: what is refused is named', async () => {
   const live = await server.run('booking', { customerId: 'c-131' })
   const ended = await server.run('fails')
@@ -172,7 +193,7 @@ test('12 cancel of selected instances: what is refused is named', async () => {
   await page.getByLabel(`Select ${ended}`).check()
   await page.getByRole('button', { name: 'Cancel…' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).click()
-  await sees(page.getByRole('dialog').getByRole('alert'), /Done 1, refused 1/)
+  await sees(page.getByRole('dialog').getByRole('alert'), /1 cancelled, 1 refused/)
   // The dialog still is about those that were selected.
   await page.getByRole('dialog', { name: 'Cancel 2 instances?' }).waitFor()
   await server.reaches(live, 'cancelled')

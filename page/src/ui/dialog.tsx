@@ -7,11 +7,17 @@ import { ApiError } from '../core/client'
 import type { Command } from '../core/commands'
 import { CommandText, CopyButton, Problem } from './basics'
 
-/** What the last action did; shown and spoken. */
-export const announcement = signal('')
+/** What an action did, and the pages that show what came of it. */
+export interface Said {
+  text: string
+  links?: Array<{ href: string; label: string }>
+}
 
-export function announce(text: string): void {
-  announcement.value = text
+/** What the last action did; shown and spoken. An empty text: nothing. */
+export const announcement = signal<Said>({ text: '' })
+
+export function announce(said: string | Said): void {
+  announcement.value = typeof said === 'string' ? { text: said } : said
 }
 
 export function Dialog({ title, children, close, isWide = false }: { title: string; children: ComponentChildren; close: () => void; isWide?: boolean }) {
@@ -49,7 +55,7 @@ export function CopyAsCommand({ command }: { command: Command }) {
 }
 
 /**
- * Asks before an action, runs it, and says what it did. `run` returns that sentence; an error of the API
+ * Asks before an action, runs it, and says what it did. `run` returns that; an error of the API
  * is shown in the dialog as it is. `mustType` is a number or a name that is to be typed first.
  */
 export function ActionDialog({ title, children, label, isDanger = false, isReady = true, mustType, command, run, close }: {
@@ -60,7 +66,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
   isReady?: boolean
   mustType?: number | string
   command: Command | null
-  run: () => Promise<string>
+  run: () => Promise<string | Said>
   close: () => void
 }) {
   const [error, setError] = useState<ApiError | Error | null>(null)

@@ -4,8 +4,10 @@ import type { InstanceCounts, InstanceHead, Instances, InstancesChanged, Instanc
 import { ApiError, call, inNamespace, type Query } from '../core/client'
 import { commandLine, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
-import { ActionDialog } from './dialog'
-import { count, kStatuses, plural, Status } from './basics'
+import { href } from '../core/route'
+import { now } from '../core/time'
+import { ActionDialog, type Said } from './dialog'
+import { count, kStatuses, plural, shortId, Status } from './basics'
 import { ProgressLine, useProgress, type Progress } from './progress'
 
 export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'compensate' | 'delete'
@@ -115,22 +117,23 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
   const graph = useGet<WorkflowGraph>(verb === 'rerun' && target.workflow ? inNamespace(ns, 'workflows', target.workflow, 'graph') : null, { revision: target.revision })
   const number = refusal ? 0 : target.filter ? filtered.number : target.ids.length
   const single = target.ids.length === 1 && !target.filter
-  const run = async (): Promise<string> => {
+  const run = async (): Promise<string | Said> => {
+    const links = resultLinks(ns, verb, target)
     if (single) {
       await runOne(ns, verb, target.ids[0] ?? '', choices)
       changed()
-      return `Instance ${target.ids[0]} ${about.done}`
+      return { text: `Instance ${links.length > 0 ? `${about.done}:` : `${target.ids[0]} ${about.done}`}`, links }
     }
     // Some may be done when a request fails.
     try {
-      return target.filter && verb === 'delete' ? await deleteFilter(ns, target) : await runSteps(begin())
+      return target.filter && verb === 'delete' ? await deleteFilter(ns, target) : { text: `${await runSteps(begin())}${links.length > 0 ? ':' : ''}`, links }
     } finally {
       changed()
     }
   }
   const runSteps = (steps: Progress): Promise<string> => {
     const work = target.filter ? runFilter(ns, verb, target, choices, about.statuses, steps) : runEach(ns, verb, target.ids, choices, steps)
-    return steps.resultOf(work, `POST …/instances/${verb}`)
+    return steps.resultOf(work, `POST …/instances/${verb}`, verb === 'compensate' ? 'make their compensations' : about.done)
   }
   const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : `${filtered.isMost && !refusal ? 'at most ' : ''}${plural(number, 'instance')}`}`
   return (
@@ -154,6 +157,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
           <label><input type="checkbox" checked={choices.isNow} onChange={(event) => setChoices({ ...choices, isNow: event.currentTarget.checked })} /> Now: stop the running tasks</label>
         </>
       )}
+      {verb === 'retry' && !target.again && <p class="notes">If the failed state of an instance is an Error state, its retry raises the same error again. To run other states, choose {kVerbs.rerun.name} or {kVerbs.restart.name}.</p>}
       {verb === 'retry' && target.again?.raises && <Raises state={target.again.raises} choose={choose} />}
       {verb === 'retry' && <label><input type="checkbox" checked={choices.isExtended} onChange={(event) => setChoices({ ...choices, isExtended: event.currentTarget.checked })} /> Restart the execution timeout, if it has passed</label>}
       {verb === 'compensate' && target.hasFailedCompensation !== false && (
@@ -167,6 +171,18 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
 
 /** So many instances are named in the dialog; the others are counted. */
 const kMostNamed = 10
+
+/** So many instances are linked when an action is done. */
+const kMostLinked = 5
+
+/** Where one sees what came of an action: the first rows that were selected, and what has ended since of the others, or of all that the filter names. */
+function resultLinks(ns: string, verb: Verb, { items = [], filter }: Target): NonNullable<Said['links']> {
+  if (verb === 'delete') return []
+  const links = items.slice(0, kMostLinked).map(({ id }) => ({ href: href(ns, ['instances', id, 'story']), label: shortId(id) }))
+  const isMore = filter !== undefined || items.length > kMostLinked
+  if (!isMore || !(kAgain.includes(verb) || verb === 'cancel')) return links
+  return [...links, { href: href(ns, ['instances'], { workflow: filter?.workflow, endedSince: new Date(now.peek()).toISOString() }), label: 'those that have ended since' }]
+}
 
 /** The instances that were selected. */
 function Named({ items }: { items: InstanceHead[] }) {

@@ -32,15 +32,16 @@ export class Progress {
     this.changed()
   }
 
-  /** Waits for `work`, and returns what came of it: "Done 212, refused 0". Throws ApiError with the reasons if something was refused; `name` is that of the call. */
-  async resultOf(work: Promise<void>, name: string): Promise<string> {
+  /** Waits for `work`, and returns what came of it: "Done 212, refused 0", or with the word for what was done "212 retried". Throws ApiError with the reasons if something was refused; `name` is that of the call. */
+  async resultOf(work: Promise<void>, name: string, word?: string): Promise<string> {
     try {
       await work
     } finally {
       this.isEnded = true
       this.changed()
     }
-    const result = `Done ${this.done}, refused ${this.refused.length}${this.isStopped ? ', stopped' : ''}`
+    const refused = this.refused.length
+    const result = `${word === undefined ? `Done ${this.done}, refused ${refused}` : `${count(this.done)} ${word}${refused > 0 ? `, ${count(refused)} refused` : ''}`}${this.isStopped ? ', stopped' : ''}`
     if (this.refused.length === 0) return result
     const more = this.refused.length - kMostNamed
     const reasons = this.refused.slice(0, kMostNamed).map((item) => `${item.id}: ${item.detail}`).join('; ')

@@ -14,7 +14,7 @@ import { clock, clockOffset, duration, now } from '../core/time'
 import { pageOf } from '../pages'
 import { barPageOf, kPages } from '../pages/places'
 import { Boundary, count } from './basics'
-import { announcement } from './dialog'
+import { announce, announcement } from './dialog'
 import { GoTo } from './go_to'
 import { Help } from './help'
 import { Icon } from './icons'
@@ -38,9 +38,9 @@ export function Shell() {
       )}
       {overlay.value === 'help' && <Help close={() => setOverlay(null)} />}
       {overlay.value === 'goto' && <GoTo ns={ns} close={() => setOverlay(null)} />}
-      <div class="hidden" role="status" aria-live="polite">{announcement.value}</div>
-      {announcement.value && (
-        <div class="toast"><span>{announcement.value}</span><button type="button" class="small" onClick={() => { announcement.value = '' }}>Close</button></div>
+      <div class="hidden" role="status" aria-live="polite">{announcement.value.text}</div>
+      {announcement.value.text && (
+        <div class="toast"><span>{announcement.value.text}{announcement.value.links?.map((link) => <> <a href={link.href}>{link.label}</a></>)}</span><button type="button" class="small" onClick={() => announce('')}>Close</button></div>
       )}
     </div>
   )
