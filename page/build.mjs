@@ -101,8 +101,8 @@ const assets = (names) => [...names].map((name) => `assets/${name}`)
 const first = staticClosure(script)
 const later = (source) => {
   const output = outputs.find((other) => other.entryPoint === source)
-  const names = output ? [...staticClosure(output)].filter((name) => !first.has(name)) : []
-  return names.filter((name) => name.endsWith('.js'))
+  if (output === undefined) throw new Error(`build.mjs: no file was built from ${source}, which has a budget; expected is a file of this name that the page imports with import(): correct the name in build.mjs`)
+  return [...staticClosure(output)].filter((name) => !first.has(name) && name.endsWith('.js'))
 }
 const everything = files.reduce((total, file) => {
   const bytes = readFileSync(join(out, file))
