@@ -116,7 +116,7 @@ function Actions({ ns, instance, choose }: { ns: string; instance: Instance; cho
 function Facts({ ns, instance }: { ns: string; instance: Instance }) {
   return (
     <p>
-      <Status status={instance.status} /> {instance.endedAt ? <>in {instance.failedState ?? instance.state}, ended <Relative at={instance.endedAt} /></> : <>in <b>{instance.state}</b></>}
+      <Status status={instance.status} /> {instance.endedAt ? <>in {instance.state}{instance.failedState !== undefined && instance.failedState !== instance.state && ` after ${instance.failedState} failed`}, ended <Relative at={instance.endedAt} /></> : <>in <b>{instance.state}</b></>}
       <span class="quiet"> · <Run key={instance.run} ns={ns} instance={instance} />{instance.attempt > 1 && `, attempt ${instance.attempt}`} · {plural(instance.transitions, 'transition')} · started <Clock at={instance.startedAt} exact /></span>
       <StartedBy ns={ns} by={instance.startedBy} />
       {instance.key && <span class="quiet"> · key <code>{instance.key}</code></span>}

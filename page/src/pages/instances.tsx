@@ -295,7 +295,8 @@ function Wait({ wait }: { wait: NonNullable<InstanceHead['waits']>[number] }) {
 /** When an instance has ended, and after how long; of one that has not, how long ago it started. */
 function End({ item: { endedAt, startedAt } }: { item: InstanceHead }) {
   const end = endedAt ? Date.parse(endedAt) : now.value
-  return <>{endedAt ? <Clock at={endedAt} /> : 'not yet'}, <span class="quiet nowrap">after {duration(Math.max(0, end - Date.parse(startedAt)))}</span></>
+  const length = duration(Math.max(0, end - Date.parse(startedAt)))
+  return <>{endedAt ? <Clock at={endedAt} /> : 'not yet'}, <span class="quiet nowrap">{endedAt ? `after ${length}` : `${length} so far`}</span></>
 }
 
 function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
@@ -314,7 +315,7 @@ function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<str
     { name: 'Instance', isHeader: true, cell: (item) => <InstanceLink ns={ns} id={item.id} /> },
     { name: 'Workflow', cell: (item) => <WorkflowLink ns={ns} id={item.workflow} revision={item.revision} /> },
     { name: 'Status', cell: (item) => <><Status status={item.status} />{item.isGone && <span class="quiet" title="It was deleted, or does not fit the filter any more"> no longer in this list</span>}</> },
-    { name: 'State', cell: (item) => item.failedState ?? item.state },
+    { name: 'State', cell: (item) => <>{item.state}{item.failedState !== undefined && item.failedState !== item.state && <span class="quiet"> after {item.failedState} failed</span>}</> },
     { name: 'Waits for', isWide: true, cell: (item) => <WaitsFor item={item} /> },
     { name: 'Started', cell: (item) => <Clock at={item.startedAt} /> },
     { name: 'Ended', cell: (item) => <End item={item} /> },
