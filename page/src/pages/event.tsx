@@ -6,7 +6,8 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { useGet } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { bytes, Clock, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
+import { clockOffset } from '../core/time'
+import { bytes, Clock, CommandText, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
 import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
@@ -50,6 +51,7 @@ export function EventPage({ ns, parts }: PageProps) {
               {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
               <Replays ns={ns} answer={answer} />
               <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
+              <ComparedWithNow ns={ns} answer={answer} readAt={why.readAt} />
               <NearListeners ns={ns} answer={answer} fix={setReplay} />
             </>
           )}</Loaded></ByAttribute>
@@ -57,6 +59,19 @@ export function EventPage({ ns, parts }: PageProps) {
       </section>}
       {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
     </Page>
+  )
+}
+
+/** An event that is older than this, in ms, may have come when others waited than now. */
+const kOld = 10_000
+
+/** The answer of the server compares the event with what waits now; the waits that are over are those of an instance that is named. */
+function ComparedWithNow({ ns, answer, readAt }: { ns: string; answer: EventWhy; readAt: number }) {
+  const at = readAt + clockOffset.value
+  if (!answer.applied || answer.effectCount > 0 || answer.instance !== undefined || at - Date.parse(answer.event.time) < kOld) return null
+  return (
+    <p class="notes"><Icon name="clock" /> Compared with what waits now (<Clock at={new Date(at).toISOString()} />). When the event came (<Clock at={answer.event.time} />), other instances may have waited.
+      {' '}An instance that is named above is judged with its waits that are over, as by <code><CommandText text={commandLine(ns, 'instance', 'why', 'ID', '--event', String(answer.event.sequence))} /></code>.</p>
   )
 }
 

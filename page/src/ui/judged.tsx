@@ -141,7 +141,7 @@ export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer;
       <p class="quiet">
         Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' There are more; name an instance, or an attribute and its value, to look at others.'}
       </p>
-      {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it' : ' is near'}.</p>}
+      {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it now' : ' is near'}.</p>}
       {answer.similarTypes && answer.similarTypes.length > 0 && <p class="notes">Similar types that are waited for: {answer.similarTypes.map((type) => <><a href={href(ns, ['waiting'], { type })}>{type}</a> </>)}</p>}
       {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
       {first.map(card)}

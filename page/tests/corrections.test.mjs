@@ -1,0 +1,28 @@
+// The page of an event that woke nothing: what it was compared with, and what it proposes.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Console, sees, settled } from './harness.mjs'
+
+const console_ = new Console()
+const { server } = console_
+before(() => console_.start())
+after(() => console_.stop())
+
+test('an old event that woke nothing was compared with what waits now, which the page says', async () => {
+  const event = await server.send({ type: 'guestbooking', customerid: 'past' })
+  const id = await server.run('booking', { customerId: 'other' })
+  const page = await console_.open('#/default')
+  // A minute passes for the browser.
+  await page.clock.install({ time: Date.now() })
+  await console_.show(page, `default/events/${event.sequence}`)
+  assert.equal(await page.getByText('Compared with what waits now').count(), 0)
+  await page.clock.fastForward('01:00')
+  await page.getByRole('button', { name: 'Ask' }).click()
+  const note = page.locator('.notes', { hasText: 'Compared with what waits now' })
+  assert.match(await note.textContent(), /waits now \(\d\d:\d\d:\d\d\)\. When the event came \(\d\d:\d\d:\d\d\), other instances may have waited\./)
+  await sees(note, `millrace instance why ID --event ${event.sequence}`)
+  // The verdict on one instance is about its waits that are over, too.
+  await console_.show(page, `default/events/${event.sequence}?instance=${id}`)
+  assert.equal(await note.count(), 0)
+  await page.context().close()
+})
