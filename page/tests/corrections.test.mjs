@@ -1,7 +1,7 @@
 // The page of an event that woke nothing: what it was compared with, and what it proposes.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, sees, settled } from './harness.mjs'
+import { Console, sees } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -24,5 +24,21 @@ test('an old event that woke nothing was compared with what waits now, which the
   // The verdict on one instance is about its waits that are over, too.
   await console_.show(page, `default/events/${event.sequence}?instance=${id}`)
   assert.equal(await note.count(), 0)
+  await page.context().close()
+})
+
+test('once a replay has had an effect, the page proposes no correction, and no instance that has gone on waits', async () => {
+  const id = await server.run('booking', { customerId: 'gone-on' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'GONE-ON' })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  const card = page.locator('.judged', { has: page.locator(`[title="${id}"]`) })
+  await sees(card, /waits since \d\d:\d\d:\d\d/)
+  await card.getByRole('button', { name: 'Fix with customerid=gone-on' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()
+  await server.reaches(id, 'complete')
+  await sees(page, /It was sent again as #\d+: woke/)
+  await sees(page, 'no correction is proposed')
+  assert.equal(await page.getByRole('button', { name: /^Fix with/ }).count(), 0)
+  assert.equal(await card.getByText(/waits since/).count(), 0)
   await page.context().close()
 })

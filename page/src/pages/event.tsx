@@ -1,5 +1,5 @@
 // One event: what came of it, and why it had no other effect.
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { EventWhy, StoredEvent } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
@@ -27,6 +27,17 @@ export function EventPage({ ns, parts }: PageProps) {
   /** The error is above; no listener was asked. */
   const isUnreadable = event.data?.error !== undefined
   const why = useGet<EventWhy>(lacksAttribute() ? null : path, expected)
+  const [sent, setSent] = useState<number | null>(null)
+  const replays = why.data?.replays ?? []
+  // What waited takes the replay when it is applied, which is after the answer.
+  const isDue = sent !== null && !replays.some((one) => one.sequence === sent && one.applied)
+  useEffect(() => {
+    if (!isDue) return undefined
+    const again = setInterval(why.reload, 400)
+    const end = setTimeout(() => setSent(null), kLongestWait)
+    return () => { clearInterval(again); clearTimeout(end) }
+  }, [isDue, sent])
+  const isSettled = replays.some((one) => one.effectCount > 0)
   return (
     <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
       heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
@@ -52,15 +63,19 @@ export function EventPage({ ns, parts }: PageProps) {
               <Replays ns={ns} answer={answer} />
               <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
               <ComparedWithNow ns={ns} answer={answer} readAt={why.readAt} />
-              <NearListeners ns={ns} answer={answer} fix={setReplay} />
+              {isSettled && <p class="quiet">The event has had an effect as a replay, so no correction is proposed.</p>}
+              <NearListeners ns={ns} answer={answer} fix={setReplay} isSettled={isSettled} />
             </>
           )}</Loaded></ByAttribute>
         </>}
       </section>}
-      {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={why.reload} />}
+      {replay && <ReplayDialog ns={ns} sequence={sequence} corrections={replay} instance={query.get('instance') ?? ''} close={() => setReplay(null)} done={(replayed) => { setSent(replayed); why.reload() }} />}
     </Page>
   )
 }
+
+/** So long, in ms, what came of a replay is asked for. */
+const kLongestWait = 15_000
 
 /** An event that is older than this, in ms, may have come when others waited than now. */
 const kOld = 10_000

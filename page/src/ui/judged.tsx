@@ -44,10 +44,10 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
 
 type Judged = Pick<JudgedListener, 'start' | 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'partners' | 'wouldFit' | 'corrections'>
 
-/** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done. */
-export function JudgedCard({ title, judged, fix, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; children?: ComponentChildren }) {
+/** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done, unless that is settled. */
+export function JudgedCard({ title, judged, fix, isSettled = false, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; isSettled?: boolean; children?: ComponentChildren }) {
   // A wait that is over takes no corrected event.
-  const corrections = judged.wouldFit === undefined ? correctionsOf(judged.predicates) : null
+  const corrections = judged.wouldFit === undefined && !isSettled ? correctionsOf(judged.predicates) : null
   const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
   return (
     <article class="panel judged" data-verdict={judged.verdict}>
@@ -59,7 +59,7 @@ export function JudgedCard({ title, judged, fix, children }: { title: ComponentC
       {judged.leftPartner && <p><EventLink ns={route.value.ns} sequence={judged.leftPartner.sequence} /> {judged.leftPartner.type} would have completed the group; it left at about <Clock at={judged.leftPartner.time} />.</p>}
       {judged.correlate && <p class="quiet">It is grouped by {entries(judged.correlate)}.</p>}
       <Partners judged={judged} />
-      {(judged.corrections ?? []).map((correction, at) => (
+      {(isSettled ? [] : judged.corrections ?? []).map((correction, at) => (
         <p class="notes">{at === 0 ? 'One correction is enough for a group. The best one: ' : 'Or, instead, which starts an instance of its own: '}
           <EventLink ns={correction.namespace} sequence={correction.sequence} /> <Says text={correction.says} />
           {fix && correction.own && correction.toNamespace === undefined && <> <button type="button" class="small" onClick={() => fix(correction.attributes)}>Fix with {entries(correction.attributes)}, and send…</button></>}</p>
@@ -106,11 +106,16 @@ function entries(values: Record<string, unknown>): string {
   return Object.entries(values).map(([name, value]) => `${name}=${String(value)}`).join(', ')
 }
 
+/** Whether a listener waits for the type now: a start always does, an instance until the event has woken it, or another end of its wait. */
+function waitsNow({ kind, ended, stateNow, wouldFit, verdict }: JudgedListener): boolean {
+  return kind === 'start' || !(ended || stateNow !== undefined || wouldFit !== undefined || ['woke', 'filled', 'after'].includes(verdict))
+}
+
 export function ListenerTitle({ ns, listener }: { ns: string; listener: JudgedListener }) {
   return (
     <>
       {listener.instance ? <InstanceLink ns={ns} id={listener.instance} /> : 'start of'} <WorkflowLink ns={ns} id={listener.workflow} />
-      {listener.state && <> · {listener.state}</>}{listener.since && <span class="quiet"> · waits since <Clock at={listener.since} /></span>}
+      {listener.state && <> · {listener.state}</>}{listener.since && <span class="quiet"> · {waitsNow(listener) ? 'waits' : 'waited'} since <Clock at={listener.since} /></span>}
     </>
   )
 }
@@ -132,10 +137,10 @@ function foldNear(near: JudgedListener[]): [JudgedListener[], JudgedListener[]] 
   return [[...near.filter((listener) => kGood.has(listener.verdict)), ...rest.slice(0, 1)], rest.slice(1)]
 }
 
-/** The nearest listeners of an event, and those that were not near. */
-export function NearListeners({ ns, answer, fix }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void }) {
+/** The nearest listeners of an event, and those that were not near. `isSettled`: no correction is needed any more. */
+export function NearListeners({ ns, answer, fix, isSettled }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void; isSettled?: boolean }) {
   const [first, others] = foldNear(answer.near)
-  const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} />
+  const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} isSettled={isSettled} />
   return (
     <>
       <p class="quiet">

@@ -14,7 +14,7 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
   corrections?: Corrections
   instance?: string
   close: () => void
-  done: () => void
+  done: (sequence: number) => void
 }) {
   const [attributes, setAttributes] = useState(Object.entries(corrections).map(([name, value]) => `${name}=${value}`).join('\n'))
   const [target, setTarget] = useState({ instance, workflow: '' })
@@ -35,7 +35,7 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
   }
   const run = async (): Promise<string> => {
     const answer = await call<EventReplayed>('POST', path, { query, body })
-    done()
+    done(answer.sequence)
     return `Event ${sequence} was sent again as ${answer.sequence}`
   }
   const words = [isSame && !changes && '--same-id', ...Object.entries(changes ?? {}).flatMap(([name, value]) => ['--attr', `${name}=${value}`]), ...option('to-instance', target.instance), ...option('to-workflow', target.workflow)]
