@@ -121,6 +121,7 @@ export function ListenerTitle({ ns, listener }: { ns: string; listener: JudgedLi
 }
 
 interface Answer {
+  event: { type?: string }
   near: JudgedListener[]
   others: Array<{ count: number; what: string }>
   looked: number
@@ -147,7 +148,10 @@ export function NearListeners({ ns, answer, fix, isSettled }: { ns: string; answ
         Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' There are more; name an instance, or an attribute and its value, to look at others.'}
       </p>
       {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it now' : ' is near'}.</p>}
-      {answer.similarTypes && answer.similarTypes.length > 0 && <p class="notes">Similar types that are waited for: {answer.similarTypes.map((type) => <><a href={href(ns, ['waiting'], { type })}>{type}</a> </>)}</p>}
+      {(answer.similarTypes ?? []).map((type) => (
+        <p class="notes">{type.toLowerCase() === answer.event.type?.toLowerCase() ? <>A type that is waited for differs in upper and lower case only: </> : 'A similar type is waited for: '}<a href={href(ns, ['waiting'], { type })}>{type}</a>
+          {fix && !isSettled && <> <button type="button" class="small" onClick={() => fix({ type })}>Fix with type={type}, and send…</button></>}</p>
+      ))}
       {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
       {first.map(card)}
       {others.length > 0 && <details><summary>{others.length} more that are no nearer</summary>{others.map(card)}</details>}
