@@ -86,6 +86,33 @@ test('an attribute without its value, or a value without an attribute, is called
   await page.context().close()
 })
 
+test('an attribute with an upper-case letter is a mistake at its field, and shows no rows', async () => {
+  const { sequence } = await server.send({ type: 'guestbooking', customerid: 'c-68' })
+  await server.run('booking', { customerId: 'c-69' })
+  const page = await console_.open('#/default')
+  const asked = []
+  page.on('request', (request) => asked.push(request.url()))
+  for (const [route, label, button] of [['waiting', 'Attribute', 'Apply'], ['events', 'Attribute', 'Apply'], ['groups', 'Attribute of the correlation', 'Apply'], [`events/${sequence}`, 'or those that ask for the attribute', 'Ask']]) {
+    await console_.show(page, `default/${route}`)
+    asked.length = 0
+    const main = page.getByRole('main')
+    const field = page.getByRole('textbox', { name: label })
+    await field.fill('customerId')
+    await main.getByRole('textbox', { name: /^(with the v|V)alue$/ }).fill('c-68')
+    await main.getByRole('button', { name: button, exact: true }).click()
+    await sees(main.locator('label', { has: field }).getByRole('alert'), 'names of attributes are in lower case: write customerid')
+    await sees(main, `Nothing is shown until “${label.replace(/^or /, '')}” is corrected.`)
+    assert.equal(await main.locator('table, .judged, .empty').count(), 0, route)
+    assert.deepEqual(asked.filter((url) => /attribute=/.test(url)), [], route)
+    await field.fill('customerid')
+    await field.press('Enter')
+    await main.getByText('Nothing is shown').waitFor({ state: 'detached' })
+    await settled(page)
+    assert.equal(await page.getByRole('alert').count(), 0, route)
+  }
+  await page.context().close()
+})
+
 test('instances: those that have ended in the last hour, whenever they started', async () => {
   const waits = await server.run('booking', { customerId: 'c-67' })
   const failed = await server.run('fails', {})

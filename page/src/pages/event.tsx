@@ -10,7 +10,7 @@ import { clockOffset } from '../core/time'
 import { bytes, Clock, CommandText, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
-import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
+import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -52,7 +52,7 @@ export function EventPage({ ns, parts }: PageProps) {
         {isUnreadable ? <Unreadable ns={ns} answer={why.data} /> : <>
           <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
             <label>I expected the instance<FilterField size={36} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} /></label>
-            <label>or those that ask for the attribute<FilterField size={12} value={query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} /></label>
+            <label>or those that ask for the attribute<AttributeField size={12} /></label>
             <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
           </FilterForm>
           <ByAttribute attribute="those that ask for the attribute" value="with the value"><Loaded resource={why} ns={ns}>{(answer) => (

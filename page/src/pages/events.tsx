@@ -10,7 +10,7 @@ import { now } from '../core/time'
 import { Clock, Empty, EventLink, InstanceLink, Loaded, More, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource } from '../ui/event_source'
-import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
+import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Effects } from '../ui/judged'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -117,7 +117,7 @@ function Filters() {
       <fieldset class="chips"><legend>Effect</legend>
         {(['', 'with', 'without'] as const).map((effect) => <button type="button" class="small" aria-pressed={get('effect') === effect} onClick={() => setQuery({ effect })}>{effect === '' ? 'all' : effect === 'with' ? 'with effect' : 'without'}</button>)}
       </fieldset>
-      <label>Attribute<FilterField size={10} value={get('attribute')} set={(text) => setQuery({ attribute: text })} /></label>
+      <label>Attribute<AttributeField size={10} /></label>
       <label>Value<FilterField size={10} value={get('value')} set={(text) => setQuery({ value: text })} isExact /></label>
       <label>Event id<FilterField size={12} value={get('id')} set={(text) => setQuery({ id: text })} /></label>
       <label><input type="checkbox" checked={get('generated') === '0'} onChange={(event) => setQuery({ generated: event.currentTarget.checked ? '0' : null })} /> without events that workflows sent</label>

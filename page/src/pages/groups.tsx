@@ -9,7 +9,7 @@ import { useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { Empty, EventLink, Loaded, More, Page, plural, Relative, WorkflowLink } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
-import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
+import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -28,7 +28,7 @@ export function GroupsPage({ ns }: PageProps) {
     <Page title="Groups" actions={<CopyAsCommand command={{ line: commandLine(ns, 'group', 'list', ...option('workflow', filter.workflow), ...option('id', filter.id), ...(filter.attribute ? ['--attr', `${filter.attribute}=${filter.value}`] : [])), http: httpCall('GET', path, filter) }} />}>
       <p class="quiet">Events that wait until each entry of an <code>eventsAnd</code> start has an event with the same correlation.</p>
       <FilterForm names={kFilters}>
-        {kFilters.map((name) => <label>{{ workflow: 'Workflow', attribute: 'Attribute of the correlation', value: 'Value', id: 'Group' }[name]}<FilterField size={14} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} /></label>)}
+        {kFilters.map((name) => <label>{{ workflow: 'Workflow', attribute: 'Attribute of the correlation', value: 'Value', id: 'Group' }[name]}{name === 'attribute' ? <AttributeField size={14} /> : <FilterField size={14} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} />}</label>)}
       </FilterForm>
       <ByAttribute attribute="Attribute of the correlation"><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <Empty><p>{kFilters.some((name) => query.has(name)) ? 'No incomplete group fits the filter.' : 'No incomplete groups. When an event of one entry of an eventsAnd start comes and the events of the others have not, the group is here until it is complete or the lifespan of its events ends.'} See <a href={href(ns, ['workflows'])}>the workflows</a>.</p></Empty>

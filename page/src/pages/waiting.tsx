@@ -8,7 +8,7 @@ import { href, route, setQuery } from '../core/route'
 import { Context } from '../instance/now'
 import { Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
-import { ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
+import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -25,7 +25,7 @@ export function WaitingPage({ ns }: PageProps) {
   return (
     <Page title="Waiting" actions={<CopyAsCommand command={{ line: commandLine(ns, 'listener', 'list', ...option('type', filter.type), ...option('kind', filter.kind), ...option('workflow', filter.workflow), ...option('attribute', filter.attribute), ...option('value', filter.value)), http: httpCall('GET', path, filter) }} />}>
       <FilterForm names={kFilters}>
-        {kFilters.filter((name) => name !== 'kind').map((name) => <label>{{ type: 'Event type', workflow: 'Workflow', attribute: 'Attribute', value: 'Value', kind: '' }[name]}<FilterField size={16} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} /></label>)}
+        {kFilters.filter((name) => name !== 'kind').map((name) => <label>{{ type: 'Event type', workflow: 'Workflow', attribute: 'Attribute', value: 'Value', kind: '' }[name]}{name === 'attribute' ? <AttributeField size={16} /> : <FilterField size={16} value={get(name) ?? ''} set={(text) => setQuery({ [name]: text })} />}</label>)}
         <label>Kind<select value={get('kind') ?? ''} onChange={(event) => setQuery({ kind: event.currentTarget.value })}><option value="">starts and instances</option><option value="start">starts</option><option value="instance">instances</option></select></label>
       </FilterForm>
       <ByAttribute><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null

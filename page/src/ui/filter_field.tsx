@@ -42,15 +42,26 @@ export function FilterField({ value, set, size, placeholder, isNumeric = false, 
   )
 }
 
-/** Whether the address filters by an attribute without its value, or by a value without an attribute. */
+/** What is wrong with the name of an attribute; empty: nothing. */
+export function attributeMistake(name: string): string {
+  return /[A-Z]/.test(name) ? `names of attributes are in lower case: write ${name.toLowerCase()}` : ''
+}
+
+/** The field of the name of an attribute. A wrong name stays in the address, so that no row of another filter is shown. */
+export function AttributeField({ size }: { size: number }) {
+  return <FilterField size={size} value={route.value.query.get('attribute') ?? ''} set={(text) => setQuery({ attribute: text })} mistake={attributeMistake} />
+}
+
+/** Whether the address filters by an attribute that has a wrong name or lacks its value, or by a value without an attribute. */
 export function lacksAttribute(): boolean {
   const { query } = route.value
-  return !query.get('attribute') !== !query.get('value')
+  return !query.get('attribute') !== !query.get('value') || attributeMistake(query.get('attribute') ?? '') !== ''
 }
 
 /** What a filter by attribute and value has found; if one of the two is missing, which. The names are those of the fields. */
 export function ByAttribute({ attribute = 'Attribute', value = 'Value', children }: { attribute?: string; value?: string; children: ComponentChildren }) {
   if (!lacksAttribute()) return <>{children}</>
+  if (attributeMistake(route.value.query.get('attribute') ?? '')) return <p class="notes" role="status">Nothing is shown until “{attribute}” is corrected.</p>
   const [missing, given] = route.value.query.get('value') ? [attribute, value] : [value, attribute]
   return <p class="notes" role="status">The filter is incomplete, so nothing is shown: fill in “{missing}” too, or empty “{given}”.</p>
 }
