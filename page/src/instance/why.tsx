@@ -1,9 +1,9 @@
 // Why an instance has ended, or was not woken: the nearest of the newest events of the types that it waits for.
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AwaitedCall, HistoryRecord, Instance, InstanceWhy } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
-import { useGet } from '../core/resource'
+import { useGet, type Resource } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
 import { Clock, count, Empty, EventLink, InstanceLink, Loaded, Relative, Status } from '../ui/basics'
@@ -24,6 +24,7 @@ export function WhyTab({ ns, instance, records, again, choose }: { ns: string; i
   const asked = event ? { event } : { since: get('since'), until: get('until'), cursor: get('cursor') }
   const path = inNamespace(ns, 'instances', instance.id, 'why')
   const why = useGet<InstanceWhy>(path, asked)
+  useAgain(why, records.length === 0 ? '' : [instance.status, instance.state, instance.run, records.at(-1)?.number].join(' '))
   const [replay, setReplay] = useState<{ sequence: number; corrections: Corrections } | null>(null)
   return (
     <section aria-label="Why">
@@ -60,6 +61,23 @@ export function WhyTab({ ns, instance, records, again, choose }: { ns: string; i
       {replay && <ReplayDialog ns={ns} sequence={replay.sequence} corrections={replay.corrections} instance={instance.id} close={() => setReplay(null)} done={why.reload} />}
     </section>
   )
+}
+
+/** So long, in ms, after a change the answer is read again, with the changes that come in the meantime. */
+const kSoon = 300
+
+/** Reads again when `head`, what the page knows of the instance, is another one than that for which was read; empty: it knows nothing yet. */
+function useAgain({ isLoading, reload }: Pick<Resource<unknown>, 'isLoading' | 'reload'>, head: string): void {
+  const latest = useRef(head)
+  latest.current = head
+  const [readFor, setReadFor] = useState(head)
+  if (readFor === '' && head !== '') setReadFor(head)
+  const isOld = readFor !== '' && readFor !== head
+  useEffect(() => {
+    if (!isOld || isLoading) return undefined
+    const timer = setTimeout(() => { setReadFor(latest.current); reload() }, kSoon)
+    return () => clearTimeout(timer)
+  }, [isOld, isLoading])
 }
 
 /** Whether the instance waits for events, or will. */
