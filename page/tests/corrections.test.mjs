@@ -65,3 +65,15 @@ test('a type that is misspelt is corrected without an instance', async () => {
   assert.match(await page.getByLabel(/A CloudEvent in JSON/).inputValue(), /"type": "order.placed"/)
   await page.context().close()
 })
+
+test('the command that sends what an instance waits for has each attribute that it asks for', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/leg', 'id: leg\nstates:\n- {id: wait, type: consumeEvent, event: {type: leg.answered, context: {leg: jq(.leg), source: desk, subject: "^a"}}}\n', { 'content-type': 'application/yaml' })
+  const id = await server.run('leg', { leg: 'FRA-SYD' })
+  const page = await console_.open(`#/default/instances/${id}/why`)
+  await sees(page.locator('.empty'), "millrace event send --type leg.answered --source desk --attr leg=FRA-SYD --subject SUBJECT --data '{}'")
+  await page.locator('.empty').getByRole('link', { name: 'Try one' }).click()
+  const text = page.getByLabel(/A CloudEvent in JSON/)
+  for (const member of ['"leg": "FRA-SYD"', '"source": "desk"', '"subject": ""']) assert.ok((await text.inputValue()).includes(member), member)
+  await sees(page, 'Fill in subject: it must match ^a.')
+  await page.context().close()
+})

@@ -10,11 +10,28 @@ import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
 
+type Asked = Record<string, { equals?: string; pattern?: string }>
+
+/** The values with which an event has what is asked of its attributes; undefined: it must match a pattern that is no plain text. */
+export function valuesOf(context: EventContext = {}): Array<[string, string | undefined]> {
+  return Object.entries(context as Asked).map(([name, { equals, pattern = '' }]) => [name, equals ?? (/^[\w .:/-]+$/.test(pattern) ? pattern : undefined)])
+}
+
+/** The address at which an event for a listener is tried: with the values that it asks for; the others are empty, with their patterns. */
+export function tryHref(ns: string, type: string, context: EventContext | undefined, instance: string | undefined): string {
+  const values = valuesOf(context)
+  const patterns = values.flatMap(([name, value]) => (value === undefined ? [[name, (context as Asked)[name]?.pattern]] : []))
+  return href(ns, ['events', 'try'], {
+    instance, type, attributes: JSON.stringify(Object.fromEntries(values.map(([name, value = '']) => [name, value]))),
+    patterns: patterns.length > 0 ? JSON.stringify(Object.fromEntries(patterns)) : null,
+  })
+}
+
 /** What a listener asks of the attributes of an event. */
 export function Context({ context }: { context: EventContext }) {
   return (
     <ul class="predicates">
-      {Object.entries(context as Record<string, { equals?: string; pattern?: string }>).map(([attribute, asks]) => (
+      {Object.entries(context as Asked).map(([attribute, asks]) => (
         <li><Icon name="dot" /><b>{attribute}</b> {asks.equals === undefined ? <>matches <code>{asks.pattern}</code></> : <>is <code>{JSON.stringify(asks.equals)}</code></>}</li>
       ))}
     </ul>
@@ -82,7 +99,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
       {waits.length > 0 && (
         <p class="buttons">
           <a class="button" href={href(ns, ['instances', instance.id, 'why'])}>Why has nothing woken it?</a>
-          <a class="button" href={href(ns, ['events', 'try'], { instance: instance.id, type: waits[0]?.type, attributes: attributesThatFit(waits[0]?.context) })}>Send a test event…</a>
+          <a class="button" href={tryHref(ns, waits[0]?.type ?? '', waits[0]?.context, instance.id)}>Send a test event…</a>
         </p>
       )}
     </section>
@@ -107,10 +124,4 @@ function WaitingCalls({ ns, instance }: { ns: string; instance: Instance }) {
       {calls.data && calls.data.next !== null && <li class="quiet">Of the first {count(calls.data.items.length)} calls only; <a href={href(ns, ['instances', instance.id, 'calls'])}>Calls</a> lists all.</li>}
     </ul>
   )
-}
-
-/** The attributes of an event that `equals` predicates name, as JSON. */
-function attributesThatFit(context: EventContext | undefined): string {
-  const named = Object.entries((context ?? {}) as Record<string, { equals?: string }>).flatMap(([name, asks]) => (asks.equals === undefined ? [] : [[name, asks.equals]]))
-  return JSON.stringify(Object.fromEntries(named))
 }

@@ -15,7 +15,7 @@ import type { Again, Verb } from '../ui/instance_actions'
 import { CallLimit, KeyOf, SlotOf, ThrottledBy } from '../ui/limits'
 import { ReplayDialog } from '../ui/replay'
 import { CompensationLeft, Ended } from './ended'
-import { Cancelling, Context } from './now'
+import { Cancelling, Context, tryHref, valuesOf } from './now'
 
 export function WhyTab({ ns, instance, records, again, choose }: { ns: string; instance: Instance; records: HistoryRecord[]; again: Again; choose: (verb: Verb) => void }) {
   const get = (name: string): string | null => route.value.query.get(name)
@@ -179,10 +179,14 @@ function Elsewhere({ answer }: { answer: InstanceWhy }) {
 
 function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; answer: InstanceWhy }) {
   const types = typesOf(answer)
+  const context = answer.instance.waits.flatMap((wait) => ('type' in wait ? [wait.context] : []))[0]
+  const values = new Map(valuesOf(context).map(([name, value = name.toUpperCase()]) => [name, value]))
+  const source = values.get('source') ?? 'SOURCE'
+  const others = [...values].flatMap(([name, value]) => (name === 'source' ? [] : name === 'subject' ? ['--subject', value] : ['--attr', `${name}=${value}`]))
   return (
-    <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', 'SOURCE', '--data', '{}')}>
+    <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', source, ...others, '--data', '{}')}>
       <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>
-      <p><a href={href(ns, ['events', 'try'], { instance: instance.id, type: types[0] })}>Try one</a>, or send one:</p>
+      <p><a href={tryHref(ns, types[0] ?? '', context, instance.id)}>Try one</a>, or send one:</p>
     </Empty>
   )
 }

@@ -8,6 +8,7 @@ import { parseJson, prettyJson } from '../core/json'
 import { href, route } from '../core/route'
 import { Page, Problem } from '../ui/basics'
 import { announce, Commands, CopyAsCommand } from '../ui/dialog'
+import { Icon } from '../ui/icons'
 import { NearListeners, type Corrections } from '../ui/judged'
 import type { PageProps } from '.'
 
@@ -51,6 +52,9 @@ export function TryEventPage({ ns }: PageProps) {
     setSent(null)
     void attempt(async () => setTried(await call<EventTried>('POST', path, { query: { instance: instance.trim() }, body: text, contentType: kEventType })))
   }
+  // What a listener asks for by a pattern is to be filled in.
+  const value = parsed(text)
+  const missing = Object.entries(parsed(query.get('patterns') ?? '{}')).filter(([name]) => !value[name])
   const send = (): void => void attempt(async () => {
     const answer = await call<EventsAccepted>('POST', inNamespace(ns, 'events'), { body: text, contentType: kEventType })
     setSent(answer)
@@ -66,7 +70,8 @@ export function TryEventPage({ ns }: PageProps) {
       actions={<CopyAsCommand command={{ line: commandLine(ns, 'event', 'try', '-f', 'event.json', ...option('instance', instance.trim())), http: httpCall('POST', path, { instance: instance.trim() }, text, kEventType) }} />}>
       <div class="columns">
         <form class="panel" onSubmit={tryIt}>
-          <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+          <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} aria-invalid={missing.length > 0} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+          {missing.map(([name, pattern]) => <p class="no"><Icon name="warning" /> Fill in <b>{name}</b>: it must match <code>{String(pattern)}</code>.</p>)}
           <label>The instance that you expected to be woken<input size={36} value={instance} onInput={(event) => setInstance(event.currentTarget.value)} /></label>
           <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
           <details class="as-command"><summary>Copy “Send” as command</summary><Commands command={{ line: commandLine(ns, 'event', 'send', '-f', 'event.json'), http: httpCall('POST', inNamespace(ns, 'events'), {}, text, kEventType) }} /></details>

@@ -5,7 +5,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { Context } from '../instance/now'
+import { Context, tryHref } from '../instance/now'
 import { Empty, InstanceLink, Loaded, More, Page, Relative, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
@@ -43,7 +43,7 @@ export function WaitingPage({ ns }: PageProps) {
               { name: 'State', cell: (item) => item.state },
               { name: 'Attributes', cell: (item) => <Context context={item.context} /> },
               { name: 'Until', cell: (item) => item.deadline && <Relative at={item.deadline} /> },
-              { name: 'Try', cell: (item) => <a href={href(ns, ['events', 'try'], { type: item.type, instance: item.instance, attributes: equalsOf(item) })}>test event</a> },
+              { name: 'Try', cell: (item) => <a href={tryHref(ns, item.type, item.context, item.instance)}>test event</a> },
             ]} />
             <More list={list} />
           </>
@@ -51,9 +51,4 @@ export function WaitingPage({ ns }: PageProps) {
       </Loaded></ByAttribute>
     </Page>
   )
-}
-
-function equalsOf(item: Listener): string {
-  const context = item.context as Record<string, { equals?: string }>
-  return JSON.stringify(Object.fromEntries(Object.entries(context).flatMap(([name, asks]) => (asks.equals === undefined ? [] : [[name, asks.equals]]))))
 }
