@@ -77,3 +77,27 @@ test('the command that sends what an instance waits for has each attribute that 
   await sees(page, 'Fill in subject: it must match ^a.')
   await page.context().close()
 })
+
+test('a replay that is unchanged has no attributes to set, and a fix names what is wrong with them', async () => {
+  await server.run('booking', { customerId: 'c-80' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'C-80' })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Replay unchanged…' }).click()
+  await sees(dialog, `Replay event ${event.sequence} unchanged?`)
+  assert.equal(await dialog.getByLabel('Attributes to set').count(), 0)
+  await dialog.getByRole('link', { name: 'fix it by hand' }).waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('button', { name: 'Fix with customerid=c-80' }).first().click()
+  await sees(dialog, `Fix event ${event.sequence}, and send it?`)
+  const field = dialog.getByLabel('Attributes to set')
+  for (const [text, says] of [['customerId=c-80', 'write customerid'], ['customerid', '“customerid” is not NAME=VALUE'], ['', 'no attribute is set']]) {
+    await field.fill(text)
+    await sees(dialog.getByRole('alert'), says)
+    assert.ok(await dialog.getByRole('button', { name: 'Send' }).isDisabled())
+  }
+  await field.fill('customerid=c-80')
+  await dialog.getByRole('button', { name: 'Try' }).click()
+  await dialog.locator('.judged[data-verdict="woke"]').waitFor()
+  await page.context().close()
+})
