@@ -47,7 +47,7 @@ test('each text field of a filter keeps what is typed while the page is drawn ag
     [`instances/${id}/why`, 'Or about those since', 'since', 'Ask'],
     ['calls', 'Instance', 'instance'], ['queues', 'Workflow', 'workflow'], ['groups', 'Workflow', 'workflow'], ['groups', 'Value', 'value'],
     ['values', 'Of the workflow (empty: of the namespace)', 'workflow'], ['values', 'or of the instance', 'instance'],
-    ['workflows/twice/revisions', 'Differences from revision', 'against', 'Compare'], ['next', 'Until (RFC 3339)', 'until'],
+    ['workflows/twice/revisions', 'Differences from revision', 'against', 'Compare'], ['next', 'Until (2h, 18:00 or RFC 3339)', 'until'],
   ]
   const lost = []
   for (const [route, label, parameter, button = 'Apply'] of fields) {
@@ -230,7 +230,7 @@ test('next: a text that is no time is refused at the field, with the form that i
   await server.run('booking', { customerId: 'c-66' })
   const page = await console_.open('#/default/next')
   await page.locator('tbody tr').first().waitFor()
-  const field = page.getByRole('textbox', { name: 'Until (RFC 3339)' })
+  const field = page.getByRole('textbox', { name: 'Until (2h, 18:00 or RFC 3339)' })
   await field.fill('tomorrow')
   await field.press('Enter')
   await sees(page.locator('label', { has: field }).getByRole('alert'), '“tomorrow” is not a time: expected is one such as ')

@@ -1,7 +1,7 @@
 // What the page says: of what does not exist, of empty lists, and of numbers of one.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, sees } from './harness.mjs'
+import { Console, sees, settled } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -83,5 +83,21 @@ test('empty lists say how something gets there', async () => {
   await console_.show(page, 'empty/next')
   await page.locator('.empty').getByRole('link', { name: 'the workflows' }).waitFor()
   await sees(page.locator('.empty'), 'millrace -n empty schedule list')
+  await page.context().close()
+})
+
+test('why: conditions, listeners and messages are counted in words, and a time has no "since … ago"', async () => {
+  const id = await server.run('booking', { customerId: 'c-90' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'C-90' })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  await sees(page, 'Looked at 1 of 1 listener for this type.')
+  const card = page.locator('.judged')
+  assert.match(await card.textContent(), /does not fit 1 of 2 conditions does not hold/)
+  assert.equal(await card.locator('code', { hasText: 'wait-for-booking' }).count(), 1)
+  await console_.show(page, `default/instances/${id}/why`)
+  await settled(page)
+  await sees(page, 'The nearest 1 of 1 event of its types')
+  assert.match(await page.getByRole('main').textContent(), /waits for guestbooking since \d\d:\d\d:\d\d/)
+  assert.doesNotMatch(await page.getByRole('main').textContent(), /since [\d.]+ m?s ago|since now/)
   await page.context().close()
 })

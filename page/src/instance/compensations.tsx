@@ -3,7 +3,7 @@ import type { History, Instance } from '../api'
 import { inNamespace } from '../core/client'
 import { shortJson } from '../core/json'
 import { useGet } from '../core/resource'
-import { Clock, Loaded, plural } from '../ui/basics'
+import { Clock, Loaded, plural, wordOf } from '../ui/basics'
 import { Icon, type IconName } from '../ui/icons'
 import { Table } from '../ui/table'
 import { compensationsOf, kReadKinds, type Compensation, type Outcome } from './undo'
@@ -54,7 +54,7 @@ function Summary({ instance }: { instance: Instance }) {
     <p>
       {left === 0 ? 'None is left.' : `${plural(left, 'compensation')} left`}
       {left > 0 && (making
-        ? <>; they are made, the newest first. Then the instance ends as <b>{ends}</b>.</>
+        ? <>; they are made, the newest first. Then the instance ends as <b>{wordOf(ends)}</b>.</>
         : error
           ? <>: the newest one was not made, <code>{error.code}</code> {error.msg}. <em>Compensate</em> tries it again, or passes over it, and makes the others.</>
           : instance.endedAt ? <>: they were stopped, or the definition does not ask for them. <em>Compensate</em> makes them.</> : ': they are made if the instance does not complete, and its definition asks for them.')}

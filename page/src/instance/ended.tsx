@@ -2,7 +2,7 @@
 import type { HistoryRecord, Instance, InstanceWhy } from '../api'
 import { href } from '../core/route'
 import { duration } from '../core/time'
-import { Clock, count, plural, Timed } from '../ui/basics'
+import { Clock, count, plural, Timed, wordOf } from '../ui/basics'
 import { kAgain, kVerbs, type Again, type Verb, verbsFor } from '../ui/instance_actions'
 
 /** The kinds of records that have the error with which an instance may end. */
@@ -29,7 +29,7 @@ function attemptsOf({ failedState, attempt }: Instance, records: HistoryRecord[]
 }
 
 export function CompensationLeft({ compensation: { left, making, ends, error } }: { compensation: NonNullable<InstanceWhy['instance']['compensation']> }) {
-  if (making) return <p>makes its compensations, {count(left)} left; then it ends as <b>{ends}</b></p>
+  if (making) return <p>makes its compensations, {count(left)} left; then it ends as <b>{wordOf(ends)}</b></p>
   return <p>{plural(left, 'compensation')} left{error && <>: the newest one was not made, <code>{error.code}</code> {error.msg}</>}</p>
 }
 

@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
 import { useGet, useInterval } from '../core/resource'
 import { href } from '../core/route'
-import { Clock, count, plural, Relative, Timed } from '../ui/basics'
+import { Clock, count, plural, Relative, Since, Timed } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { Icon } from '../ui/icons'
 import { CallLimit, SlotOf, ThrottledBy, waitsForLimit } from '../ui/limits'
@@ -57,7 +57,7 @@ function CallWaits({ ns, instance, waits }: { ns: string; instance: Instance; wa
   return (
     <>
       {calls.map((call) => (
-        <p>waits for the {call.compensates ? 'compensation' : call.workflow ? 'subflow' : 'call'} <b>{call.function ?? call.index}</b>{call.attempt > 1 && `, attempt ${call.attempt}`}, {call.status} <span class="quiet">since <Relative at={call.since} /></span></p>
+        <p>waits for the {call.compensates ? 'compensation' : call.workflow ? 'subflow' : 'call'} <b>{call.function ?? call.index}</b>{call.attempt > 1 && `, attempt ${call.attempt}`}, {call.status} <span class="quiet"><Since at={call.since} /></span></p>
       ))}
       <p><a href={href(ns, ['instances', instance.id, 'calls'])}>all of its calls</a>{instance.moreWaits && `; ${instance.moreWaits} more have not ended`}</p>
     </>
@@ -82,7 +82,7 @@ export function Now({ ns, instance }: { ns: string; instance: Instance }) {
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
       {waits.map((wait) => (
         <div>
-          <p>waits for <b>{wait.type}</b> <span class="quiet">since <Relative at={wait.since} /></span></p>
+          <p>waits for <b>{wait.type}</b> <span class="quiet"><Since at={wait.since} /></span></p>
           <Context context={wait.context} />
         </div>
       ))}

@@ -24,6 +24,11 @@ export function CallBar({ counts }: { counts: Record<string, number> | undefined
   return <p><progress max={total} value={done} aria-label="Calls that are complete" /> of {plural(total, 'call')}: {entries.map(([status, value]) => `${value} ${status}`).join(', ')}</p>
 }
 
+/** The timeout of a deadline as words: "schedule-to-start timeout". */
+function timeoutOf(name: string): string {
+  return `${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} timeout`
+}
+
 /** So many calls are read at once. */
 const kCalls = 100
 
@@ -44,7 +49,7 @@ export function Calls({ ns, instance }: { ns: string; instance: Instance }) {
             { name: 'Function', cell: (item) => item.function },
             { name: 'Status', cell: (item) => <Status status={item.status} /> },
             { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
-            { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{name} <Relative at={at} /> </>)) },
+            { name: 'Next', cell: (item) => (item.nextRetryAt ? <>next attempt <Relative at={item.nextRetryAt} /></> : Object.entries(item.deadlines ?? {}).map(([name, at]) => <>{timeoutOf(name)} <Relative at={at} /> </>)) },
             ...progressColumns(data.items),
             ...(hasLimits ? [{ name: 'Limit', isWide: true, cell: (item: Call) => <CallLimit ns={ns} call={item} /> }] : []),
             { name: 'Last error', cell: (item) => item.lastError && <><code>{item.lastError.code}</code> {item.lastError.message} <Clock at={item.lastError.at} /></> },

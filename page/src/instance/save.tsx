@@ -4,7 +4,7 @@ import type { History, HistoryRecord, Instance } from '../api'
 import { call, inNamespace } from '../core/client'
 import { commandLine } from '../core/commands'
 import { prettyJson } from '../core/json'
-import { CommandText, Problem } from '../ui/basics'
+import { CommandText, plural, Problem } from '../ui/basics'
 import { announce } from '../ui/dialog'
 
 const kMostRecords = 100_000
@@ -44,9 +44,9 @@ export function Save({ ns, instance }: { ns: string; instance: Instance }) {
     setState('')
   }
   const saveHistory = (): void => void attempt(async () => {
-    const items = await wholeHistory(ns, instance.id, (count) => setState(`${count} records`))
+    const items = await wholeHistory(ns, instance.id, (count) => setState(plural(count, 'record')))
     saveFile(`${instance.workflow}-${instance.id}.history.json`, 'application/json', prettyJson({ instance, items }))
-    announce(`The history was saved: ${items.length} records`)
+    announce(`The history was saved: ${plural(items.length, 'record')}`)
   })
   const saveScenario = (): void => void attempt(async () => {
     const text = await call<string>('GET', inNamespace(ns, 'instances', instance.id, 'scenario'), { headers: { accept: '*/*' } })

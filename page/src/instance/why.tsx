@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useGet, type Resource } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
 import { timeOf } from '../core/time'
-import { Clock, count, Empty, EventLink, InstanceLink, Loaded, Relative, Status } from '../ui/basics'
+import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Since, Status } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
@@ -116,7 +116,7 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
   return (
     <section class="panel" aria-labelledby="waits-title">
       <h2 id="waits-title">What it waits for</h2>
-      <p><Status status={instance.status} />{instance.state && <> in <b>{instance.state}</b></>} <span class="quiet">since <Relative at={instance.since} /> · as of commit {count(asOf.commit)} and event #{asOf.cursor}</span></p>
+      <p><Status status={instance.status} />{instance.state && <> in <b>{instance.state}</b></>} <span class="quiet"><Since at={instance.since} /> · as of commit {count(asOf.commit)} and event #{asOf.cursor}</span></p>
       <Cancelling cancelling={instance.cancelling} />
       {instance.slot && <SlotOf ns={ns} workflow={instance.workflow} slot={instance.slot} />}
       {instance.throttled && <ThrottledBy ns={ns} workflow={instance.workflow} throttled={instance.throttled} />}
@@ -151,7 +151,7 @@ function Looked({ answer, since, until, isOlder }: { answer: InstanceWhy; since:
   const { events, of, looked, lookedFrom, next } = answer
   return (
     <p class="quiet">
-      The nearest {events.length}{of !== undefined && ` of ${of}`} events of its types, among the {isOlder ? 'next older' : since || until ? 'newest of this window:' : 'newest'} {looked} messages of the namespace
+      The nearest {of === undefined ? plural(events.length, 'event') : `${events.length} of ${plural(of, 'event')}`} of its types, among the {isOlder ? 'next older' : since || until ? 'newest of this window:' : 'newest'} {plural(looked, 'message')} of the namespace
       {since && ` since ${since}`}{until && ` until ${until}`}.
       {lookedFrom && <> This looks back to <Clock at={lookedFrom} exact />.</>}
       {next
@@ -185,7 +185,7 @@ function NoEvents({ ns, instance, answer }: { ns: string; instance: Instance; an
   const others = [...values].flatMap(([name, value]) => (name === 'source' ? [] : name === 'subject' ? ['--subject', value] : ['--attr', `${name}=${value}`]))
   return (
     <Empty command={commandLine(ns, 'event', 'send', '--type', types[0] ?? 'TYPE', '--source', source, ...others, '--data', '{}')}>
-      <p>None of these {answer.looked} messages of the namespace has the type {types.join(' or ')}. An event of this type, with the attributes above, would be here.</p>
+      <p>{answer.looked === 0 ? 'No message of the namespace was looked at.' : <>{answer.looked === 1 ? 'This message' : `None of these ${plural(answer.looked, 'message')}`} of the namespace has {answer.looked === 1 && 'not '}the type {types.join(' or ')}.</>} An event of this type is listed here with what it lacks; one with the attributes above wakes the instance.</p>
       <p><a href={tryHref(ns, types[0] ?? '', context, instance.id)}>Try one</a>, or send one:</p>
     </Empty>
   )

@@ -58,7 +58,7 @@ function PauseDialog({ ns, service, close, changed }: { ns: string; service: Ser
     <ActionDialog title={`${verb === 'pause' ? 'Pause' : 'Resume'} the service ${service.service}?`} label={verb === 'pause' ? 'Pause' : 'Resume'} close={close}
       command={{ line: commandLine(ns, 'function', verb, service.service), http: httpCall('POST', path) }}
       run={async () => { const answer = await call<ServicePaused>('POST', path); changed(); return `The service ${answer.name} is ${answer.paused ? 'paused' : 'not paused'}` }}>
-      <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${count(service.running)} tasks that run go on.` : `Its ${count(service.waiting)} waiting calls are made. ${count(service.queued ?? 0)} others wait for a slot or the throttle, and are made in their turn.`}</p>
+      <p>{verb === 'pause' ? `Its calls wait until it is resumed; ${service.running === 1 ? '1 task that runs goes' : `${count(service.running)} tasks that run go`} on.` : `Calls that wait are made: ${count(service.waiting)}. Those that wait for a slot or the throttle are made in their turn: ${count(service.queued ?? 0)}.`}</p>
     </ActionDialog>
   )
 }

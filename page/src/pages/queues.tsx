@@ -7,7 +7,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useInterval, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { Clock, count, Empty, InstanceLink, Loaded, More, Page, plural, Relative, WorkflowLink } from '../ui/basics'
+import { Clock, count, Empty, InstanceLink, Loaded, More, Page, plural, Relative, Since, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
 import { InstanceAction } from '../ui/instance_actions'
@@ -94,9 +94,9 @@ function LimitOf({ queue }: { queue: Queue }) {
 
 function Next({ ns, queue, cancel }: { ns: string; queue: Queue; cancel: (queue: Queue) => void }) {
   const { next } = queue
-  if (isPutOff(queue)) return <><span class="mono">{queue.instance}</span> <span class="quiet">waits since <Relative at={queue.since ?? ''} /></span> <button type="button" class="small" onClick={() => cancel(queue)}>Cancel…</button></>
+  if (isPutOff(queue)) return <><span class="mono">{queue.instance}</span> <span class="quiet">waits <Since at={queue.since ?? ''} /></span> <button type="button" class="small" onClick={() => cancel(queue)}>Cancel…</button></>
   if (!next) return null
-  return <>{next.instance ? <InstanceLink ns={ns} id={next.instance} /> : <span class="mono">{next.task}</span>} <span class="quiet">waits since <Relative at={next.since} />{next.priority !== 0 && `, priority ${next.priority}`}</span></>
+  return <>{next.instance ? <InstanceLink ns={ns} id={next.instance} /> : <span class="mono">{next.task}</span>} <span class="quiet">waits <Since at={next.since} />{next.priority !== 0 && `, priority ${next.priority}`}</span></>
 }
 
 /** From when on the limit permits the next one. */
@@ -138,7 +138,7 @@ function Holders({ ns, owner, name, of }: { ns: string; owner: (typeof kOwners)[
             <Table caption="Holders" items={data.items} keyOf={(item) => `${item.instance ?? ''} ${item.task ?? ''}`} columns={[
               { name: 'Instance', isHeader: true, cell: (item) => (item.instance ? <InstanceLink ns={ns} id={item.instance} /> : <span class="mono">{item.task}</span>) },
               { name: 'Key', cell: (item) => <KeyOf value={item.key} /> },
-              { name: 'Holds it since', cell: (item) => <Relative at={item.since} /> },
+              { name: 'Holds it since', cell: (item) => <><Clock at={item.since} />, <Relative at={item.since} /></> },
             ]} />
             <More list={list} />
           </>
@@ -155,7 +155,7 @@ function Holder({ ns, queue }: { ns: string; queue: Queue }) {
   const others = held - 1
   return (
     <>
-      {holder.instance ? <InstanceLink ns={ns} id={holder.instance} /> : <span class="mono">{holder.task}</span>} <span class="quiet">since <Relative at={holder.since} /></span>
+      {holder.instance ? <InstanceLink ns={ns} id={holder.instance} /> : <span class="mono">{holder.task}</span>} <span class="quiet"><Since at={holder.since} /></span>
       {others > 0 && <>, and <a href={holdersOf(ns, queue)}>{count(others)} more</a></>}
     </>
   )

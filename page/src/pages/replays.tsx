@@ -5,7 +5,7 @@ import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet, useInterval } from '../core/resource'
 import { href, route } from '../core/route'
-import { Clock, count, Empty, Loaded, Page, Problem } from '../ui/basics'
+import { Clock, count, Empty, Loaded, Page, plural, Problem } from '../ui/basics'
 import { ActionDialog, announce, CopyAsCommand } from '../ui/dialog'
 import { Table } from '../ui/table'
 import type { PageProps } from '.'
@@ -38,7 +38,7 @@ export function ReplaysPage({ ns }: PageProps) {
       {stopped && (
         <ActionDialog title="Stop this replay?" label="Stop" close={() => setStopped(null)} command={{ line: commandLine(ns, 'replay', 'stop', stopped.id), http: httpCall('DELETE', `${path}/${stopped.id}`) }}
           run={async () => { await call('DELETE', `${path}/${stopped.id}`); list.reload(); return 'The replay was stopped' }}>
-          <p>The {count(stopped.sent)} events that it has sent stay.</p>
+          <p>What it has sent stays: {plural(stopped.sent, 'event')}.</p>
         </ActionDialog>
       )}
     </Page>

@@ -7,7 +7,7 @@ import { useLive } from '../core/live'
 import { useGet, useThrottle } from '../core/resource'
 import { href, navigate, route } from '../core/route'
 import { Graph } from '../graph/graph'
-import { Clock, count, Loaded, Page, Status } from '../ui/basics'
+import { Clock, count, Loaded, Page, plural, Status } from '../ui/basics'
 import { ActionDialog, CopyAsCommand } from '../ui/dialog'
 import { Limits } from '../workflow/limits'
 import { Revisions } from '../workflow/revisions'
@@ -52,7 +52,7 @@ export function WorkflowPage({ ns, parts }: PageProps) {
       {(action === 'pause' || action === 'resume') && (
         <ActionDialog title={`${action === 'pause' ? 'Pause' : 'Resume'} the workflow ${id}?`} label={action === 'pause' ? 'Pause' : 'Resume'} close={() => setAction(null)}
           command={{ line: commandLine(ns, 'workflow', action, id), http: httpCall('POST', `${path}/${action}`) }}
-          run={async () => { const answer = await call<WorkflowPaused>('POST', `${path}/${action}`); workflow.reload(); return `Workflow ${id} is ${answer.paused ? 'paused' : 'active'}; ${answer.changed} instances changed` }}>
+          run={async () => { const answer = await call<WorkflowPaused>('POST', `${path}/${action}`); workflow.reload(); return `Workflow ${id} is ${answer.paused ? 'paused' : 'active'}; ${plural(answer.changed, 'instance')} changed` }}>
           <p>{action === 'pause' ? 'Its live instances are paused, and those that start are paused too. Events for them are kept.' : 'Its paused instances go on.'}</p>
         </ActionDialog>
       )}

@@ -38,7 +38,7 @@ export function AcceptedCalls({ ns, instance = null, isPart = false, changed }: 
     { name: 'State', isHeader: true, cell: (item) => item.state },
     { name: 'Function', cell: (item) => <>{item.function}{item.detached && <span class="quiet"> async: no call waits for it</span>}</> },
     { name: 'Attempt', isNumber: true, cell: (item) => item.attempt },
-    { name: 'Since', cell: (item) => <Relative at={item.since} /> },
+    { name: 'Since', cell: (item) => <><Clock at={item.since} />, <Relative at={item.since} /></> },
     { name: 'Times out', cell: (item) => item.deadline && <><Clock at={item.deadline} />, <Relative at={item.deadline} /></> },
     ...progressColumns(list.data?.items ?? []),
     { name: 'Task', cell: (item) => <span class="mono">{item.task}</span> },

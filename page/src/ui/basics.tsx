@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { InstanceHead } from '../api'
 import { ApiError } from '../core/client'
 import { useBusy } from '../core/busy'
-import { absolute, clock, now, relative } from '../core/time'
+import { absolute, clock, duration, now, relative } from '../core/time'
 import type { Pages, Resource } from '../core/resource'
 import { overlay } from '../core/overlay'
 import { href, kServer } from '../core/route'
@@ -33,6 +33,17 @@ export function Clock({ at, exact = false }: { at: string; exact?: boolean }) {
 /** A time relative to now, which goes on. */
 export function Relative({ at }: { at: string }) {
   return <time dateTime={at} title={absolute(at)}>{relative(at, now.value)}</time>
+}
+
+/** "since 14:46:10 (5 m)", which goes on. */
+export function Since({ at }: { at: string }) {
+  const seconds = Math.floor((now.value - Date.parse(at)) / 1000)
+  return <>since <Clock at={at} />{seconds > 0 && ` (${duration(seconds * 1000)})`}</>
+}
+
+/** The word of a status in a sentence. */
+export function wordOf(status: string | undefined): string | undefined {
+  return status === 'timedout' ? 'timed out' : status
 }
 
 /** An id, short enough for a row; its title is the whole id. */

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { EventEffect, JudgedListener, JudgedPredicate, PredictedStart } from '../api'
 import { href, route } from '../core/route'
-import { Clock, EventLink, InstanceLink, Says, shortId, WorkflowLink } from './basics'
+import { Clock, EventLink, InstanceLink, plural, Says, shortId, WorkflowLink } from './basics'
 import { Icon } from './icons'
 
 const kGood = new Set(['woke', 'started', 'filled', 'grouped', 'debounced', 'batched'])
@@ -11,12 +11,15 @@ const kHints: Record<string, string> = {
   anchored: 'the pattern is anchored', attribute: 'another attribute fits', typo: 'a probable misspelling',
 }
 
+/** The verdicts whose names are no words. */
+const kVerdicts: Record<string, string> = { predicate: 'does not fit', dead: 'dead letter', rateLimit: 'rate limit', unread: 'not read yet' }
+
 /** Corrected attributes of an event, by name. */
 export type Corrections = Record<string, string>
 
 export function Verdict({ verdict }: { verdict: string }) {
   const isGood = kGood.has(verdict)
-  return <strong class={isGood ? 'ok' : 'no'}><Icon name={isGood ? 'check' : 'cross'} /> {verdict}</strong>
+  return <strong class={isGood ? 'ok' : 'no'}><Icon name={isGood ? 'check' : 'cross'} /> {kVerdicts[verdict] ?? verdict}</strong>
 }
 
 export function Predicates({ predicates }: { predicates: JudgedPredicate[] }) {
@@ -51,7 +54,7 @@ export function JudgedCard({ title, judged, fix, isSettled = false, children }: 
   const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
   return (
     <article class="panel judged" data-verdict={judged.verdict}>
-      <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {judged.predicates.length} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
+      <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {plural(judged.predicates.length, 'condition')} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
       <p><Says text={judged.says} /></p>
       {judged.start && <Limits start={judged.start} />}
       <Predicates predicates={judged.predicates} />
@@ -115,7 +118,7 @@ export function ListenerTitle({ ns, listener }: { ns: string; listener: JudgedLi
   return (
     <>
       {listener.instance ? <InstanceLink ns={ns} id={listener.instance} /> : 'start of'} <WorkflowLink ns={ns} id={listener.workflow} />
-      {listener.state && <> · {listener.state}</>}{listener.since && <span class="quiet"> · {waitsNow(listener) ? 'waits' : 'waited'} since <Clock at={listener.since} /></span>}
+      {listener.state && <> · <code>{listener.state}</code></>}{listener.since && <span class="quiet"> · {waitsNow(listener) ? 'waits' : 'waited'} since <Clock at={listener.since} /></span>}
     </>
   )
 }
@@ -145,7 +148,7 @@ export function NearListeners({ ns, answer, fix, isSettled }: { ns: string; answ
   return (
     <>
       <p class="quiet">
-        Looked at {answer.looked}{answer.of !== undefined && ` of ${answer.of}`} listeners for this type.{!answer.complete && ' There are more; name an instance, or an attribute and its value, to look at others.'}
+        Looked at {answer.of === undefined ? plural(answer.looked, 'listener') : `${answer.looked} of ${plural(answer.of, 'listener')}`} for this type.{!answer.complete && ' There are more; name an instance, or an attribute and its value, to look at others.'}
       </p>
       {answer.near.length === 0 && <p>No listener for this type{answer.of === 0 || answer.of === undefined ? ': no start and no waiting instance asks for it now' : ' is near'}.</p>}
       {(answer.similarTypes ?? []).map((type) => (
@@ -155,7 +158,7 @@ export function NearListeners({ ns, answer, fix, isSettled }: { ns: string; answ
       {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
       {first.map(card)}
       {others.length > 0 && <details><summary>{others.length} more that are no nearer</summary>{others.map(card)}</details>}
-      {answer.others.length > 0 && <p class="quiet">The others: {answer.others.map((other) => `${other.what} ${other.count}`).join(' · ')}</p>}
+      {answer.others.length > 0 && <p class="quiet">The others, by what excludes them: {answer.others.map((other) => `${plural(other.count, 'listener')}: ${other.what}`).join(' · ')}</p>}
     </>
   )
 }

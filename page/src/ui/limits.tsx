@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { CallSlot, CallThrottled, Slot, Throttled } from '../api'
 import { shortJson } from '../core/json'
 import { href } from '../core/route'
-import { Clock, count, InstanceLink, plural, Relative } from './basics'
+import { Clock, count, InstanceLink, plural, Relative, Since } from './basics'
 import { Icon } from './icons'
 
 /** The value of the key of a limit; a limit without a key has none. */
@@ -38,7 +38,7 @@ export function SlotOf({ ns, workflow, slot }: { ns: string; workflow: string; s
       <p><Icon name="wait" /> waits for a slot of its workflow (<code>concurrency</code>)<WithKey value={slot.key} />, with the priority {slot.priority}: {count(slot.held)}{slot.limit !== undefined && ` of ${count(slot.limit)}`} held, <Waiting ns={ns} workflow={workflow} number={slot.waiting} noun="start" />{slot.workflowPaused && '; its workflow is paused, and no start that waits begins'}</p>
       {slot.holders.length > 0 && (
         <ul class="plain">
-          {slot.holders.map((holder) => <li>held by <InstanceLink ns={ns} id={holder.instance} /> <span class="quiet">since <Relative at={holder.since} /></span>{holder.paused && ', which is paused'}{holder.waitsFor && ', which waits for the throttle'}</li>)}
+          {slot.holders.map((holder) => <li>held by <InstanceLink ns={ns} id={holder.instance} /> <span class="quiet"><Since at={holder.since} /></span>{holder.paused && ', which is paused'}{holder.waitsFor && ', which waits for the throttle'}</li>)}
           {slot.held > slot.holders.length && <li class="quiet">and {count(slot.held - slot.holders.length)} more</li>}
         </ul>
       )}
