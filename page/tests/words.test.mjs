@@ -101,3 +101,10 @@ test('why: conditions, listeners and messages are counted in words, and a time h
   assert.doesNotMatch(await page.getByRole('main').textContent(), /since [\d.]+ m?s ago|since now/)
   await page.context().close()
 })
+
+test('a call that no worker takes says so', async () => {
+  const id = await server.run('held')
+  const page = await console_.open(`#/default/instances/${id}`)
+  await sees(page.getByRole('region', { name: 'Now' }), 'no worker has taken it')
+  await page.context().close()
+})

@@ -1,9 +1,9 @@
 // What an instance waits for now, until when, and what follows.
 import { useEffect } from 'preact/hooks'
-import type { EventContext, Instance, InstanceCalls } from '../api'
+import type { EventContext, Instance, InstanceCalls, InstanceWhy } from '../api'
 import { inNamespace } from '../core/client'
 import { prettyJson } from '../core/json'
-import { useGet, useInterval } from '../core/resource'
+import { useGet, useInterval, useThrottle } from '../core/resource'
 import { href } from '../core/route'
 import { Clock, count, plural, Relative, Since, Timed } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
@@ -53,11 +53,16 @@ type Waits = NonNullable<Instance['waits']>
 /** The calls of the state that have not ended. */
 function CallWaits({ ns, instance, waits }: { ns: string; instance: Instance; waits: Waits }) {
   const calls = waits.flatMap((wait) => ('index' in wait ? [wait] : []))
+  // Only Why says whether a worker has taken a task.
+  const why = useGet<InstanceWhy>(calls.some((call) => call.status === 'scheduled' && !call.workflow) ? inNamespace(ns, 'instances', instance.id, 'why') : null)
+  const soon = useThrottle(why.reload, 1000)
+  useEffect(soon, [instance])
+  const untaken = (why.data?.instance.waits ?? []).flatMap((wait) => ('for' in wait && wait.for === 'worker' && 'index' in wait ? [wait.index] : []))
   if (calls.length === 0) return null
   return (
     <>
       {calls.map((call) => (
-        <p>waits for the {call.compensates ? 'compensation' : call.workflow ? 'subflow' : 'call'} <b>{call.function ?? call.index}</b>{call.attempt > 1 && `, attempt ${call.attempt}`}, {call.status} <span class="quiet"><Since at={call.since} /></span></p>
+        <p>waits for the {call.compensates ? 'compensation' : call.workflow ? 'subflow' : 'call'} <b>{call.function ?? call.index}</b>{call.attempt > 1 && `, attempt ${call.attempt}`}, {call.status} <span class="quiet"><Since at={call.since} /></span>{call.status === 'scheduled' && untaken.includes(call.index) && <>: <a href={href(ns, ['functions'])}>no worker has taken it</a></>}</p>
       ))}
       <p><a href={href(ns, ['instances', instance.id, 'calls'])}>all of its calls</a>{instance.moreWaits && `; ${instance.moreWaits} more have not ended`}</p>
     </>

@@ -95,7 +95,7 @@ export function targetOf(to: NonNullable<StoredEventHead['to']>): string {
 function Outcome({ ns, item }: { ns: string; item: StoredEventHead }) {
   if (!item.applied) return <>not applied yet</>
   if (item.effectCount > 0) return <Effects ns={ns} effects={item.effects} total={item.effectCount} />
-  if (!(Number(item.attributes?.millracehops) > 0)) return <>no effect</>
+  if (!(Number(item.attributes?.millracehops) > 0)) return <a class="quiet" href={href(ns, ['events', item.sequence])} title="Why it had no effect">no effect</a>
   const [, sender] = kGeneratedId.exec(item.id ?? '') ?? []
   return <span class="quiet">sent by {sender ? <InstanceLink ns={ns} id={sender} /> : 'an instance'}, no listener here took it</span>
 }
