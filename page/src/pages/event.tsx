@@ -10,7 +10,7 @@ import { clockOffset } from '../core/time'
 import { bytes, Clock, CommandText, CopyButton, EventLink, Loaded, Page } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { EventSource, messageOf } from '../ui/event_source'
-import { AttributeField, ByAttribute, FilterField, FilterForm, lacksAttribute } from '../ui/filter_field'
+import { AttributeField, ByAttribute, FilterField, FilterForm, idMistake, kIdSize, lacksAttribute } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
 import { Effects, NearListeners, type Corrections } from '../ui/judged'
 import { ReplayDialog } from '../ui/replay'
@@ -26,7 +26,7 @@ export function EventPage({ ns, parts }: PageProps) {
   const expected = { instance: query.get('instance'), attribute: query.get('attribute'), value: query.get('value') }
   /** The error is above; no listener was asked. */
   const isUnreadable = event.data?.error !== undefined
-  const why = useGet<EventWhy>(lacksAttribute() ? null : path, expected)
+  const why = useGet<EventWhy>(lacksAttribute() || idMistake(expected.instance ?? '') ? null : path, expected)
   const [sent, setSent] = useState<number | null>(null)
   const replays = why.data?.replays ?? []
   // What waited takes the replay when it is applied, which is after the answer.
@@ -51,7 +51,7 @@ export function EventPage({ ns, parts }: PageProps) {
         <h2 id="why-title">Why</h2>
         {isUnreadable ? <Unreadable ns={ns} answer={why.data} /> : <>
           <FilterForm label="What was expected" apply="Ask" submit={why.reload}>
-            <label>I expected the instance<FilterField size={36} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} /></label>
+            <label>I expected the instance<FilterField size={kIdSize} value={query.get('instance') ?? ''} set={(text) => setQuery({ instance: text })} mistake={idMistake} /></label>
             <label>or those that ask for the attribute<AttributeField size={12} /></label>
             <label>with the value<FilterField size={12} value={query.get('value') ?? ''} set={(text) => setQuery({ value: text })} isExact /></label>
           </FilterForm>

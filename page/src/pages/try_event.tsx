@@ -8,6 +8,7 @@ import { parseJson, prettyJson } from '../core/json'
 import { href, route } from '../core/route'
 import { Page, Problem } from '../ui/basics'
 import { announce, Commands, CopyAsCommand } from '../ui/dialog'
+import { idMistake, kIdSize } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
 import { NearListeners, type Corrections } from '../ui/judged'
 import type { PageProps } from '.'
@@ -25,6 +26,7 @@ export function TryEventPage({ ns }: PageProps) {
     specversion: '1.0', id: freshId(), source: query.get('source') ?? 'page', type: query.get('type') ?? '', ...parsed(query.get('attributes') ?? '{}'), data: {},
   }))
   const [instance, setInstance] = useState(query.get('instance') ?? '')
+  const [fault, setFault] = useState('')
   const [tried, setTried] = useState<EventTried | null>(null)
   const [sent, setSent] = useState<EventsAccepted | null>(null)
   const [error, setError] = useState<Error | null>(null)
@@ -50,6 +52,8 @@ export function TryEventPage({ ns }: PageProps) {
   const tryIt = (event: Event): void => {
     event.preventDefault()
     setSent(null)
+    setFault(idMistake(instance.trim()))
+    if (idMistake(instance.trim())) return
     void attempt(async () => setTried(await call<EventTried>('POST', path, { query: { instance: instance.trim() }, body: text, contentType: kEventType })))
   }
   // What a listener asks for by a pattern is to be filled in.
@@ -72,7 +76,7 @@ export function TryEventPage({ ns }: PageProps) {
         <form class="panel" onSubmit={tryIt}>
           <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} aria-invalid={missing.length > 0} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
           {missing.map(([name, pattern]) => <p class="no"><Icon name="warning" /> Fill in <b>{name}</b>: it must match <code>{String(pattern)}</code>.</p>)}
-          <label>The instance that you expected to be woken<input size={36} value={instance} onInput={(event) => setInstance(event.currentTarget.value)} /></label>
+          <label>The instance that you expected to be woken<input class="mono" size={kIdSize} value={instance} aria-invalid={fault !== ''} onInput={(event) => setInstance(event.currentTarget.value)} onChange={(event) => setFault(idMistake(event.currentTarget.value.trim()))} />{fault && <span class="no" role="alert">{fault}</span>}</label>
           <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
           <details class="as-command"><summary>Copy “Send” as command</summary><Commands command={{ line: commandLine(ns, 'event', 'send', '-f', 'event.json'), http: httpCall('POST', inNamespace(ns, 'events'), {}, text, kEventType) }} /></details>
         </form>

@@ -36,10 +36,18 @@ export function FilterField({ value, set, size, placeholder, isNumeric = false, 
   }
   return (
     <>
-      <input size={size} placeholder={placeholder} inputMode={isNumeric ? 'numeric' : undefined} aria-invalid={fault !== ''} value={text} onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => apply(isExact ? event.currentTarget.value : event.currentTarget.value.trim())} />
+      <input class={size === kIdSize ? 'mono' : undefined} size={size} placeholder={placeholder} inputMode={isNumeric ? 'numeric' : undefined} aria-invalid={fault !== ''} value={text} onInput={(event) => setText(event.currentTarget.value)} onChange={(event) => apply(isExact ? event.currentTarget.value : event.currentTarget.value.trim())} />
       {fault && <span class="no" role="alert">{fault}</span>}
     </>
   )
+}
+
+/** The length of the id of an instance: a field of this size shows it whole. */
+export const kIdSize = 36
+
+/** What is wrong with the id of an instance; empty: nothing. */
+export function idMistake(text: string): string {
+  return text === '' || /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text) ? '' : `“${text}” is not a whole id: expected are its ${kIdSize} characters, which “Copy the id” on the page of the instance has`
 }
 
 /** What is wrong with the name of an attribute; empty: nothing. */

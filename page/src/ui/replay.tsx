@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { href } from '../core/route'
 import { Problem } from './basics'
 import { ActionDialog } from './dialog'
-import { attributeMistake } from './filter_field'
+import { attributeMistake, idMistake } from './filter_field'
 import { NearListeners, type Corrections } from './judged'
 
 export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', close, done }: {
@@ -26,6 +26,7 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
   const isFix = Object.keys(corrections).length > 0
   const changes = isFix ? parseAttributes(attributes) : null
   const mistake = isFix ? mistakeOf(attributes) : ''
+  const idFault = idMistake(target.instance)
   const query: Query = { id: isSame && !changes ? 'same' : null, instance: target.instance, workflow: target.workflow }
   const body = changes ? { attributes: changes } : undefined
   const dryRun = async (): Promise<void> => {
@@ -43,16 +44,16 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
   }
   const words = [isSame && !changes && '--same-id', ...Object.entries(changes ?? {}).flatMap(([name, value]) => ['--attr', `${name}=${value}`]), ...option('to-instance', target.instance), ...option('to-workflow', target.workflow)]
   return (
-    <ActionDialog title={isFix ? `Fix event ${sequence}, and send it?` : `Replay event ${sequence} unchanged?`} label="Send" isReady={mistake === ''} close={close} run={run}
+    <ActionDialog title={isFix ? `Fix event ${sequence}, and send it?` : `Replay event ${sequence} unchanged?`} label="Send" isReady={mistake === '' && idFault === ''} close={close} run={run}
       command={{ line: commandLine(ns, 'event', 'replay', String(sequence), ...words), http: httpCall('POST', path, query, body) }}>
       <p>The event is published again{changes ? ' with the attributes below' : ' as it is'}, under {isSame && !changes ? 'its own id' : 'a new id, with the attribute replayof'}. {target.instance || target.workflow ? 'Only the target may take it.' : 'All listeners may take it.'}</p>
       {isFix
         ? <label>Attributes to set, one NAME=VALUE a line<textarea value={attributes} spellcheck={false} aria-invalid={mistake !== ''} onInput={(event) => { setAttributes(event.currentTarget.value); setTried(null) }} />{mistake && <span class="no" role="alert">{mistake}</span>}</label>
         : <p>To change it first, <a href={href(ns, ['events', 'try'], { from: sequence })}>fix it by hand</a>.</p>}
-      <label>Only this instance<input value={target.instance} onInput={(event) => setTarget({ instance: event.currentTarget.value.trim(), workflow: '' })} /></label>
+      <label>Only this instance<input class="mono" value={target.instance} aria-invalid={idFault !== ''} onInput={(event) => setTarget({ instance: event.currentTarget.value.trim(), workflow: '' })} />{idFault && <span class="no" role="alert">{idFault}</span>}</label>
       <label>Only this workflow<input value={target.workflow} onInput={(event) => setTarget({ workflow: event.currentTarget.value.trim(), instance: '' })} /></label>
       {!changes && <label><input type="checkbox" checked={isSame} onChange={(event) => setSame(event.currentTarget.checked)} /> Under its own id</label>}
-      <button type="button" disabled={mistake !== ''} onClick={() => void dryRun()}>Try: what would it do?</button>
+      <button type="button" disabled={mistake !== '' || idFault !== ''} onClick={() => void dryRun()}>Try: what would it do?</button>
       {error && <Problem error={error} />}
       {tried && <div class="tried"><h3>It would do this; nothing was sent</h3><NearListeners ns={ns} answer={tried} /></div>}
       {isFix && <p><a href={href(ns, ['events', sequence])}>The event</a></p>}
