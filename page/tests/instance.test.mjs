@@ -159,7 +159,7 @@ test('13 a workflow and a service are paused and resumed', async () => {
   await sees(row, 'paused')
   await page.getByRole('columnheader', { name: 'Queued' }).waitFor()
   await row.getByRole('button', { name: 'Resume…' }).click()
-  await sees(page.getByRole('dialog'), /waiting calls are made\. 0 others wait for a slot or the throttle/)
+  await sees(page.getByRole('dialog'), /Calls that wait are made: \d+\. Those that wait for a slot or the throttle are made in their turn: 0\./)
   await page.getByRole('dialog').getByRole('button', { name: 'Resume', exact: true }).click()
   await until(async () => !(await server.get('/functions')).items.find((item) => item.service === 'unsteady').paused)
 })
