@@ -269,7 +269,8 @@ function Outcome({ item }: { item: InstanceHead }) {
   if (item.error) return <><a href={href(route.value.ns, ['instances'], withFilter('error', item.error.code))} title="The instances with this error"><code>{item.error.code}</code></a>{item.error.msg && <>: <Timed text={item.error.msg} /></>}{item.compensation && ` · ${plural(item.compensation.left, 'compensation')} left`}</>
   if (item.damage) return <>{item.damage}</>
   if (item.nextRetryAt) return <>next attempt <Relative at={item.nextRetryAt} /></>
-  if (item.deadline && !item.endedAt) return <>times out <Relative at={item.deadline} /></>
+  // A delay ends, and the instance continues; another wait times out.
+  if (item.deadline && !item.endedAt) return <>{item.waits?.some((wait) => 'until' in wait) ? 'continues' : 'times out'} <Relative at={item.deadline} /></>
   return null
 }
 

@@ -108,9 +108,9 @@ function AttentionItem({ ns, item }: { ns: string; item: Attention }) {
     case 'retrying':
       return <><span class="warning"><Icon name="clock" /> retrying</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} in {item.state}; the next attempt is due {item.at && <Relative at={item.at} />}</>
     case 'deadline':
-      return <><span class="warning"><Icon name="clock" /> deadline</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} waits in {item.state} and times out {item.at && <Relative at={item.at} />}{item.causes && <>, then <Consequence ns={ns} of={{ ...item, causes: item.causes }} /></>}. <a href={href(ns, ['instances', item.instance ?? '', 'why'])}>Why is it waiting?</a></>
+      return <><span class="warning"><Icon name="clock" /> deadline</span> <InstanceLink ns={ns} id={item.instance ?? ''} /> of {workflow} waits in the state <b>{item.state}</b> and times out {item.at && <Relative at={item.at} />}{item.causes && <>, then <Consequence ns={ns} of={{ ...item, causes: item.causes }} /></>}. <a href={href(ns, ['instances', item.instance ?? '', 'why'])}>Why is it waiting?</a></>
     case 'noWorkers':
-      return <><span class="no"><Icon name="warning" /> no workers</span> <a href={href(ns, ['functions'])}>{item.service}</a>: {plural(item.count ?? 0, 'task')} wait, {item.running ?? 0} run{item.since && <>, the oldest since <Clock at={item.since} /></>}. Start workers for it.</>
+      return <><span class="no"><Icon name="warning" /> no workers</span> <a href={href(ns, ['functions'])}>{item.service}</a>: {plural(item.count ?? 0, 'task')} {item.count === 1 ? 'waits' : 'wait'}, {item.running ?? 0} {item.running === 1 ? 'runs' : 'run'}{item.since && <>, the oldest since <Clock at={item.since} /></>}. Start workers for it.</>
     case 'incompleteGroups':
       return <><span class="warning"><Icon name="clock" /> incomplete groups</span> <a href={href(ns, ['groups'], { workflow })}>{plural(item.count ?? 0, 'group')} of {workflow}</a> {item.count === 1 ? 'waits' : 'wait'} for events of other types; no instance starts before they come.</>
     case 'pausedWorkflow':
