@@ -82,24 +82,23 @@ std::vector<Column> instance_columns(TimePoint now) {
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {
   const TimePoint now = session.console.now();
-  ApiCall call{.path = session.path({"instances"}),
-               .query = {{"workflow", options.workflow},
-                         {"status", options.status},
-                         {"since", TRY(time_of_flag("--since", options.since, now))},
-                         {"until", TRY(time_of_flag("--until", options.until, now))},
-                         {"endedSince",
-                          TRY(time_of_flag("--ended-since", options.ended_since, now))},
-                         {"endedUntil",
-                          TRY(time_of_flag("--ended-until", options.ended_until, now))},
-                         {"id", options.id},
-                         {"key", options.key},
-                         {"correlation", options.correlation},
-                         {"parent", options.parent},
-                         {"state", options.state},
-                         {"error", options.error},
-                         {"has", options.has},
-                         {"waitsFor", options.waits_for},
-                         {"order", options.oldest ? "oldest" : ""}}};
+  ApiCall call{
+      .path = session.path({"instances"}),
+      .query = {{"workflow", options.workflow},
+                {"status", options.status},
+                {"since", TRY(time_of_flag("--since", options.since, now))},
+                {"until", TRY(time_of_flag("--until", options.until, now))},
+                {"endedSince", TRY(time_of_flag("--ended-since", options.ended_since, now))},
+                {"endedUntil", TRY(time_of_flag("--ended-until", options.ended_until, now))},
+                {"id", options.id},
+                {"key", options.key},
+                {"correlation", options.correlation},
+                {"parent", options.parent},
+                {"state", options.state},
+                {"error", options.error},
+                {"has", options.has},
+                {"waitsFor", options.waits_for},
+                {"order", options.oldest ? "oldest" : ""}}};
   if (options.watch) {
     return watch_page(session, std::move(call), options.page, instance_columns, "id");
   }

@@ -8,9 +8,9 @@
 namespace millrace {
 
 /// The filter in the query of a request: `workflow`, `status`, `since`, `until`, `endedSince`,
-/// `endedUntil`, `id`, `key`, `correlation`, `parent`, `state`, `error`, `has`, `waitsFor`, `order`,
-/// `limit` and `cursor`. Which of them a request may have, its route says. Errors: `request.parameter`, `time.malformed`,
-/// `id.malformed`; each names the parameter.
+/// `endedUntil`, `id`, `key`, `correlation`, `parent`, `state`, `error`, `has`, `waitsFor`,
+/// `order`, `limit` and `cursor`. Which of them a request may have, its route says. Errors:
+/// `request.parameter`, `time.malformed`, `id.malformed`; each names the parameter.
 Result<InstanceFilter> instance_filter_of(const Request& request);
 
 /// The request for counts in the query of a request: `by`, `workflow` and `status`. Error

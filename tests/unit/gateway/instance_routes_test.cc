@@ -87,7 +87,8 @@ TEST_F(InstanceRoutes, ReadsEveryConditionOfAList) {
   const std::string target =
       std::string(
           "/v1/ns/default/instances?status=failed,timedout,failed&until=2021-09-01T12:00:00Z"
-          "&endedSince=2021-09-01T12:00:01Z&endedUntil=2021-09-01T12:00:02Z&id=0190b5a4&key=o-1&correlation=c-1&state=pay&error=payment.*"
+          "&endedSince=2021-09-01T12:00:01Z&endedUntil=2021-09-01T12:00:02Z&id=0190b5a4&key=o-1&"
+          "correlation=c-1&state=pay&error=payment.*"
           "&has=retrying,calls,deadline&waitsFor=paid&order=oldest&parent=") +
       FakeService::kInstance;
   const HttpReply reply = call("GET", target);
