@@ -246,3 +246,17 @@ test('next: a text that is no time is refused at the field, with the form that i
   assert.equal(await page.getByRole('alert').count(), 0)
   await page.context().close()
 })
+
+test('bulk: a click that applies a typed filter opens no dialog for the rows of the filter before', async () => {
+  await server.run('booking', { customerId: 'c-68' })
+  await server.run('pair', {})
+  const page = await console_.open('#/default/instances?status=waiting')
+  await page.locator('tbody tr').first().waitFor()
+  await page.getByLabel(/all that the filter names/i).check()
+  await page.getByRole('textbox', { name: 'State', exact: true }).fill('wait-for-booking')
+  await page.getByRole('button', { name: 'Cancel…' }).click()
+  await page.waitForURL(/state=wait-for-booking/)
+  await settled(page)
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  await page.context().close()
+})

@@ -47,7 +47,7 @@ export function InstancesPage({ ns }: PageProps) {
   const counts = useGet<InstanceCounts>(inNamespace(ns, 'instances', 'count'), { by: 'status', workflow: get('workflow'), state: get('state') })
   const [newer, setNewer] = useState<Set<string>>(new Set())
   const [selected, setSelected] = useState<Set<string>>(new Set())
-  const [action, setAction] = useState<{ verb: Verb; target: Target } | null>(null)
+  const [action, setAction] = useState<{ verb: Verb; target: Target; address: string } | null>(null)
   const recount = useThrottle(counts.reload, 1500)
   const rereadAll = (): void => { setNewer(new Set()); list.reload(); counts.reload() }
   const address = kFilters.map((name) => get(name) ?? '').join('\n')
@@ -131,12 +131,13 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             <Newer ids={newer} newest={newest.current} show={rereadAll} />
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk key={address} chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target })} />
+            <Bulk key={address} chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target, address })} />
             <More list={list} />
           </>
         ))}
       </Loaded>}
-      {action && <InstanceAction ns={ns} verb={action.verb} target={action.target} close={() => setAction(null)} changed={() => { setSelected(new Set()); rereadAll() }} />}
+      {/* A click on a button also applies what was typed into a filter: then it was for other rows. */}
+      {action?.address === address && <InstanceAction ns={ns} verb={action.verb} target={action.target} close={() => setAction(null)} changed={() => { setSelected(new Set()); rereadAll() }} />}
     </Page>
   )
 }
@@ -297,7 +298,7 @@ function Wait({ wait }: { wait: NonNullable<InstanceHead['waits']>[number] }) {
 function End({ item: { endedAt, startedAt } }: { item: InstanceHead }) {
   const end = endedAt ? Date.parse(endedAt) : now.value
   const length = duration(Math.max(0, end - Date.parse(startedAt)))
-  return <>{endedAt ? <Clock at={endedAt} /> : 'not yet'}, <span class="quiet nowrap">{endedAt ? `after ${length}` : `${length} so far`}</span></>
+  return endedAt ? <><Clock at={endedAt} />, <span class="quiet nowrap">after {length}</span></> : <span class="quiet nowrap">{length} so far</span>
 }
 
 function List({ ns, items, selected, setSelected }: { ns: string; items: InstanceHead[]; selected: Set<string>; setSelected: (ids: Set<string>) => void }) {
