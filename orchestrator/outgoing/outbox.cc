@@ -199,7 +199,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
     retry_at_.reset();
   }
   Portion portion;
-  const Status done = send_due(view, portion);
+  Status done = send_due(view, portion);
   if (!has_more_ || !has_room() || portion.is_spent()) return done;
   has_more_ = false;
   const Status read = each_outbox(
