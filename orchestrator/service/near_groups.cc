@@ -176,6 +176,7 @@ class NearGroupSearch {
     std::map<std::string_view, std::string_view> each;
     for (const auto& [name, value] : values) each.emplace(name, value);
     std::vector<Attribute> attributes;
+    attributes.reserve(each.size());
     for (const auto& [name, value] : each) attributes.emplace_back(name, value);
     const auto key = correlation_key(Attributes(attributes), start_.correlate);
     if (!key) return std::nullopt;
