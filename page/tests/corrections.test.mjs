@@ -125,6 +125,8 @@ test('the field of an id shows it whole and expects it whole, and the buttons of
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Try' }).click()
   await dialog.getByText('It would do this').waitFor()
+  // Nothing was sent: the instance still waits.
+  await sees(dialog.locator('.judged', { hasText: 'waits since' }), 'would wake')
   await page.setViewportSize({ width: 1280, height: 500 })
   const [box, edge] = [await dialog.getByRole('button', { name: 'Send' }).boundingBox(), await dialog.boundingBox()]
   assert.ok(box.y + box.height <= edge.y + edge.height && edge.y + edge.height <= 500, JSON.stringify({ box, edge }))

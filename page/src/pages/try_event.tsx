@@ -85,7 +85,7 @@ export function TryEventPage({ ns }: PageProps) {
           {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See <a href={href(ns, ['events'], { id: idOf(text) })}>what came of it</a>.</p>}
           {tried === null && !error && !sent && <p class="quiet">“Try” shows which starts and instances would take this event, which nearly would, and what the limits would do with each start. “Send” publishes it.</p>}
           {tried?.duplicate && <p class="notes">An event with this source and id had an effect before: this one would be dropped as a duplicate.</p>}
-          {tried && <NearListeners ns={ns} answer={tried} fix={fix} />}
+          {tried && <NearListeners ns={ns} answer={tried} fix={fix} isTrial />}
         </section>
       </div>
     </Page>

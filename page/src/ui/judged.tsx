@@ -14,12 +14,15 @@ const kHints: Record<string, string> = {
 /** The verdicts whose names are no words. */
 const kVerdicts: Record<string, string> = { predicate: 'does not fit', dead: 'dead letter', rateLimit: 'rate limit', unread: 'not read yet' }
 
+/** The verdicts on an event that is only tried. */
+const kWould: Record<string, string> = { woke: 'would wake', started: 'would start', filled: 'would be taken', grouped: 'would join a group', debounced: 'would be debounced', batched: 'would join a batch' }
+
 /** Corrected attributes of an event, by name. */
 export type Corrections = Record<string, string>
 
-export function Verdict({ verdict }: { verdict: string }) {
+export function Verdict({ verdict, isTrial = false }: { verdict: string; isTrial?: boolean }) {
   const isGood = kGood.has(verdict)
-  return <strong class={isGood ? 'ok' : 'no'}><Icon name={isGood ? 'check' : 'cross'} /> {kVerdicts[verdict] ?? verdict}</strong>
+  return <strong class={isGood ? 'ok' : 'no'}><Icon name={isGood ? 'check' : 'cross'} /> {(isTrial && kWould[verdict]) || (kVerdicts[verdict] ?? verdict)}</strong>
 }
 
 export function Predicates({ predicates }: { predicates: JudgedPredicate[] }) {
@@ -48,13 +51,13 @@ export function correctionsOf(predicates: JudgedPredicate[]): Corrections | null
 type Judged = Pick<JudgedListener, 'start' | 'verdict' | 'says' | 'predicates' | 'waitsFor' | 'nearGroups' | 'correlate' | 'moreGroups' | 'lookbackFrom' | 'leftPartner' | 'partners' | 'wouldFit' | 'corrections'>
 
 /** One verdict: whose it is (`title`), what it says, its predicates, near groups, and what can be done, unless that is settled. */
-export function JudgedCard({ title, judged, fix, isSettled = false, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; isSettled?: boolean; children?: ComponentChildren }) {
+export function JudgedCard({ title, judged, fix, isSettled = false, isTrial = false, children }: { title: ComponentChildren; judged: Judged; fix?: (corrections: Corrections) => void; isSettled?: boolean; isTrial?: boolean; children?: ComponentChildren }) {
   // A wait that is over takes no corrected event.
   const corrections = judged.wouldFit === undefined && !isSettled ? correctionsOf(judged.predicates) : null
   const wrong = judged.predicates.filter((predicate) => !predicate.holds).length
   return (
     <article class="panel judged" data-verdict={judged.verdict}>
-      <div>{title} · <Verdict verdict={judged.verdict} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {plural(judged.predicates.length, 'condition')} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
+      <div>{title} · <Verdict verdict={judged.verdict} isTrial={isTrial} />{judged.predicates.length > 0 && wrong > 0 && <span class="quiet"> {wrong} of {plural(judged.predicates.length, 'condition')} {wrong === 1 ? 'does' : 'do'} not hold</span>}</div>
       <p><Says text={judged.says} /></p>
       {judged.start && <Limits start={judged.start} />}
       <Predicates predicates={judged.predicates} />
@@ -109,16 +112,16 @@ function entries(values: Record<string, unknown>): string {
   return Object.entries(values).map(([name, value]) => `${name}=${String(value)}`).join(', ')
 }
 
-/** Whether a listener waits for the type now: a start always does, an instance until the event has woken it, or another end of its wait. */
-function waitsNow({ kind, ended, stateNow, wouldFit, verdict }: JudgedListener): boolean {
-  return kind === 'start' || !(ended || stateNow !== undefined || wouldFit !== undefined || ['woke', 'filled', 'after'].includes(verdict))
+/** Whether a listener waits for the type now: a start always does, an instance until the event has woken it, or another end of its wait. An event that is only tried wakes nothing. */
+function waitsNow({ kind, ended, stateNow, wouldFit, verdict }: JudgedListener, isTrial: boolean): boolean {
+  return kind === 'start' || !(ended || stateNow !== undefined || wouldFit !== undefined || (isTrial ? ['after'] : ['woke', 'filled', 'after']).includes(verdict))
 }
 
-export function ListenerTitle({ ns, listener }: { ns: string; listener: JudgedListener }) {
+export function ListenerTitle({ ns, listener, isTrial = false }: { ns: string; listener: JudgedListener; isTrial?: boolean }) {
   return (
     <>
       {listener.instance ? <InstanceLink ns={ns} id={listener.instance} /> : 'start of'} <WorkflowLink ns={ns} id={listener.workflow} />
-      {listener.state && <> · <code>{listener.state}</code></>}{listener.since && <span class="quiet"> · {waitsNow(listener) ? 'waits' : 'waited'} since <Clock at={listener.since} /></span>}
+      {listener.state && <> · <code>{listener.state}</code></>}{listener.since && <span class="quiet"> · {waitsNow(listener, isTrial) ? 'waits' : 'waited'} since <Clock at={listener.since} /></span>}
     </>
   )
 }
@@ -141,10 +144,10 @@ function foldNear(near: JudgedListener[]): [JudgedListener[], JudgedListener[]] 
   return [[...near.filter((listener) => kGood.has(listener.verdict)), ...rest.slice(0, 1)], rest.slice(1)]
 }
 
-/** The nearest listeners of an event, and those that were not near. `isSettled`: no correction is needed any more. */
-export function NearListeners({ ns, answer, fix, isSettled }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void; isSettled?: boolean }) {
+/** The nearest listeners of an event, and those that were not near. `isSettled`: no correction is needed any more. `isTrial`: the event was not sent. */
+export function NearListeners({ ns, answer, fix, isSettled, isTrial }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void; isSettled?: boolean; isTrial?: boolean }) {
   const [first, others] = foldNear(answer.near)
-  const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} />} judged={listener} fix={fix} isSettled={isSettled} />
+  const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} isTrial={isTrial} />} judged={listener} fix={fix} isSettled={isSettled} isTrial={isTrial} />
   return (
     <>
       <p class="quiet">

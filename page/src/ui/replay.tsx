@@ -55,7 +55,7 @@ export function ReplayDialog({ ns, sequence, corrections = {}, instance = '', cl
       {!changes && <label><input type="checkbox" checked={isSame} onChange={(event) => setSame(event.currentTarget.checked)} /> Under its own id</label>}
       <button type="button" disabled={mistake !== '' || idFault !== ''} onClick={() => void dryRun()}>Try: what would it do?</button>
       {error && <Problem error={error} />}
-      {tried && <div class="tried"><h3>It would do this; nothing was sent</h3><NearListeners ns={ns} answer={tried} /></div>}
+      {tried && <div class="tried"><h3>It would do this; nothing was sent</h3><NearListeners ns={ns} answer={tried} isTrial /></div>}
       {isFix && <p><a href={href(ns, ['events', sequence])}>The event</a></p>}
     </ActionDialog>
   )
