@@ -191,8 +191,8 @@ function Filters({ ns }: { ns: string }) {
       <fieldset class="chips"><legend>{kLabels.status}</legend>
         {kStatuses.map((status) => <button type="button" class="small" aria-pressed={statuses.has(status)} onClick={() => toggle(status)}><Status status={status} /></button>)}
       </fieldset>
-      <label>{kLabels.since}<Since name="since" /></label>
-      <label>{kLabels.endedSince}<Since name="endedSince" /></label>
+      <label>{kLabels.since}<TimeChoice name="since" /></label>
+      <label>{kLabels.endedSince}<TimeChoice name="endedSince" /></label>
       <label>{kLabels.state}<FilterField size={12} value={get('state')} set={(text) => setQuery({ state: text })} /></label>
       <label>{kLabels.waitsFor}<FilterField size={16} value={get('waitsFor')} set={(text) => setQuery({ waitsFor: text })} /></label>
       <label>{kLabels.error}<FilterField size={12} placeholder="payment.*" value={get('error')} set={(text) => setQuery({ error: text })} /></label>
@@ -213,7 +213,7 @@ function Filters({ ns }: { ns: string }) {
 const kLengths: Record<string, string> = { '15m': 'last 15 m', '1h': 'last hour', '24h': 'last 24 h', '7d': 'last 7 d' }
 
 /** The choice of the time since which an instance has started or ended; the address may have another one. */
-function Since({ name }: { name: 'since' | 'endedSince' }) {
+function TimeChoice({ name }: { name: 'since' | 'endedSince' }) {
   const chosen = route.value.query.get(name) ?? ''
   const choices = { '': 'any time', ...kLengths }
   const all = chosen in choices ? choices : { ...choices, [chosen]: `since ${typedTime(chosen)}` }

@@ -30,12 +30,12 @@ export function Clock({ at, exact = false }: { at: string; exact?: boolean }) {
   return <time dateTime={at} title={absolute(at)}>{clock(at, exact)}</time>
 }
 
-/** A time relative to now, which goes on. */
+/** A time relative to now; it changes with the clock. */
 export function Relative({ at }: { at: string }) {
   return <time dateTime={at} title={absolute(at)}>{relative(at, now.value)}</time>
 }
 
-/** "since 14:46:10 (5 m)", which goes on. */
+/** "since 14:46:10 (5 m)"; the length grows. */
 export function Since({ at }: { at: string }) {
   const seconds = Math.floor((now.value - Date.parse(at)) / 1000)
   return <>since <Clock at={at} />{seconds > 0 && ` (${duration(seconds * 1000)})`}</>

@@ -25,7 +25,7 @@ export const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
 
 /** What each action does, and to instances of which statuses it applies. */
 export const kVerbs: Record<Verb, About> = {
-  pause: { name: 'Pause', done: 'paused', says: 'A paused instance begins no state and no attempt; events and answers for it are kept. The timeouts of its state do not fire, and restart in full with Resume. A delay keeps its end, and the timeouts of the run and of the execution go on.', statuses: kLive },
+  pause: { name: 'Pause', done: 'paused', says: 'A paused instance begins no state and no attempt; events and answers for it are kept. The timeouts of its state do not fire, and restart in full with Resume. A delay keeps its end, and the timeouts of the run and of the execution still count.', statuses: kLive },
   resume: { name: 'Resume', done: 'resumed', says: 'A paused instance continues in its state, with the events and answers that came in the meantime. The timeouts of the state restart in full; a delay keeps its end, and ends at once if that has passed.', statuses: ['paused'] },
   cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
   retry: { name: 'Retry', done: 'retried', says: 'The same run continues: the failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
