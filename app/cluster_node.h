@@ -181,7 +181,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   LogRecovery plan_with(const LogRank& own, uint64_t stream_end,
                         std::span<const RankedNode> answers);
   void mend_log(const std::vector<Json>& states);
-  void note_mended(const LogMended& mended);
+  void note_mended(const LogRestored& mended);
   void continue_from_rows(const LogRank& own, uint64_t stream_end, const std::vector<Json>& states);
   void set_lost(std::string why);
   Status reader_health() const;

@@ -214,11 +214,12 @@ void ClusterNode::mend_log(const std::vector<Json>& states) {
   if (!stream) return;
   const LogRecovery plan = plan_with(own, stream->last_sequence, ranks_in(states));
   if (plan.what != LogRecovery::What::kRestore) return set_lost(plan.why);
-  const Result<LogMended> mended =
+  const Result<LogRestored> mended =
       mender_->restore(std::move(tail), steady_clock::now() + kMendTime);
   if (!mended) return;
   note_mended(*mended);
-  if (mended->is_gone) continue_from_rows(own, stream->last_sequence, states);
+  if (mended->what == LogRestored::What::kGone)
+    continue_from_rows(own, stream->last_sequence, states);
 }
 
 /// Continues the log, which ends at `stream_end`, with the rows of this node, `own` of it, if no
@@ -242,23 +243,24 @@ void ClusterNode::continue_from_rows(const LogRank& own, uint64_t stream_end,
   changed_.notify_all();
 }
 
-void ClusterNode::note_mended(const LogMended& mended) {
+void ClusterNode::note_mended(const LogRestored& mended) {
   {
     const std::lock_guard lock(mutex_);
     kept_->note_restored(mended.count);
   }
-  if (mended.is_whole) {
+  using enum LogRestored::What;
+  if (mended.what == kWhole) {
     set_lost("");
     const std::lock_guard lock(reader_mutex_);
     if (reader_) reader_->reopen();
     return;
   }
-  if (mended.is_forked) {  // the others must not wait for what this node has
+  if (mended.what == kForked) {  // the others must not wait for what this node has
     spdlog::error("this node has another history than the log of the cluster: {} [log.diverged]",
                   mended.why);
     return note([&](NodeRole& role, Time) { role.follow_failed({"log.diverged", mended.why}); });
   }
-  if (mended.why.empty()) return;
+  if (mended.what == kExpired) return;
   set_lost(
       fmt::format("the log of the cluster has lost its newest messages, this node has most of "
                   "it, and cannot append the rest again: {}",

@@ -15,7 +15,7 @@ LogMender::LogMender(Connection& connection, const StreamSettings& stream, std::
       times_(times),
       channel_(connection, stream) {}
 
-Result<LogMended> LogMender::restore(LogTail tail, Time until) {
+Result<LogRestored> LogMender::restore(LogTail tail, Time until) {
   channel_.drop_answers();
   LogRestore restore(times_, key_, subject_, std::move(tail), until, token_);
   while (!restore.outcome()) {
@@ -30,12 +30,7 @@ Result<LogMended> LogMender::restore(LogTail tail, Time until) {
         "{} of them again",
         done.count);
   }
-  const bool is_late = done.what == LogRestored::What::kExpired;
-  return LogMended{.is_whole = done.what == LogRestored::What::kWhole,
-                   .is_forked = done.what == LogRestored::What::kForked,
-                   .is_gone = done.what == LogRestored::What::kGone,
-                   .count = done.count,
-                   .why = is_late ? std::string() : done.why};
+  return done;
 }
 
 }  // namespace millrace

@@ -10,20 +10,12 @@
 #include "base/result.h"
 #include "broker/connection.h"
 #include "broker/log/log_exchange.h"
+#include "broker/log/log_restored.h"
 #include "broker/log/log_tail.h"
 #include "broker/log_channel.h"
 #include "broker/streams.h"
 
 namespace millrace {
-
-struct LogMended {
-  bool is_whole = false;   ///< the stream has all that the tail has
-  bool is_forked = false;  ///< the stream has another message in the place of one of the tail
-  bool is_gone = false;    ///< the tail lacks messages that the stream lacks, too
-  uint64_t count = 0;      ///< how many messages the log has taken
-  /// Why it is not whole: a sentence; empty: the time was over.
-  std::string why = {};
-};
 
 class LogMender {
  public:
@@ -36,7 +28,7 @@ class LogMender {
 
   /// Appends what the stream lacks of `tail`, until `until` at most. Blocks. Error `log.closed`:
   /// stop() was called.
-  Result<LogMended> restore(LogTail tail, Time until);
+  Result<LogRestored> restore(LogTail tail, Time until);
 
   /// Ends restore(), and all later ones. Never blocks.
   void stop() { channel_.stop(); }

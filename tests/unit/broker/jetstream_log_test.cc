@@ -182,11 +182,11 @@ class LostTailTest : public JetStreamLogFixture {
     return log;
   }
   /// What a standby that has read what `kept_` has appends again.
-  LogMended mended() {
+  LogRestored mended() {
     LogMender mender(*connection_, log_, kTestLogKey);
     const auto done = mender.restore(kept_->tail(), std::chrono::steady_clock::now() + kPatience);
     EXPECT_TRUE(done) << done.error().message;
-    return done.value_or(LogMended());
+    return done.value_or(LogRestored{.what = LogRestored::What::kExpired});
   }
   /// Makes the stream one that has its first `count` messages only.
   void lose_behind(uint64_t count) {
@@ -277,8 +277,8 @@ TEST_F(LostTailTest, IsAppendedAgainByAStandby) {
   const JudgedLog whole = judged();
   EXPECT_EQ(mended().count, 0u) << "nothing is lost";
   lose_behind(1);
-  const LogMended done = mended();
-  EXPECT_TRUE(done.is_whole) << done.why;
+  const LogRestored done = mended();
+  EXPECT_EQ(done.what, LogRestored::What::kWhole) << done.why;
   EXPECT_EQ(done.count, 2u);
   EXPECT_EQ(judged().messages, whole.messages);
   EXPECT_EQ(judged().history, whole.history);
@@ -290,8 +290,8 @@ TEST_F(LostTailTest, IsNotAppendedAgainByAStandbyBehindAnotherHistory) {
   ASSERT_TRUE(log->append("b"));
   lose_behind(1);
   active(2);  // which does not know what is lost
-  const LogMended done = mended();
-  EXPECT_TRUE(done.is_forked);
+  const LogRestored done = mended();
+  EXPECT_EQ(done.what, LogRestored::What::kForked);
   EXPECT_NE(done.why, "");
   EXPECT_THAT(judged().messages, ElementsAre("begin 1", "begin 2"));
 }
