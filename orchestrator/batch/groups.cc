@@ -73,12 +73,13 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
     grouped.record.expires = start_of.lifespan->after(came);
   }
   ++waiting[chosen];
-  if (is_complete(waiting)) {
+  const bool completes = is_complete(waiting);
+  if (completes) {
     over = TRY(refusal_of_bytes(entry, grouped, waiting.size()));
     if (over) return false;
   }
   write_grouped(batch_.tx, grouped);
-  if (is_complete(waiting) && TRY(start(now, applied, entry, workflow, group, waiting))) {
+  if (completes && TRY(start(now, applied, entry, workflow, group, waiting))) {
     return true;
   }
   batch_.note_effect(position, {.kind = EventEffect::Kind::kGrouped, .workflow = entry.number});
@@ -93,12 +94,7 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
 /// group: then `last` does not join it. They are not decoded for that.
 Result<std::optional<Error>> Groups::refusal_of_bytes(const WorkflowEntry& entry,
                                                       const GroupedEvent& last, size_t entries) {
-  size_t bytes = last.record.event.size();
-  for (size_t i = 0; i < entries; ++i) {
-    if (i == last.queue.entry) continue;
-    bytes += TRY(size_of_first_grouped(
-        batch_.tx, {last.queue.workflow, last.queue.group, static_cast<uint16_t>(i)}));
-  }
+  const size_t bytes = last.record.event.size() + TRY(bytes_beside(batch_.tx, last.queue, entries));
   if (bytes <= kMostStartBytes) return std::optional<Error>();
   return std::optional(
       Error{"millrace.limits.data",

@@ -223,13 +223,10 @@ Result<std::optional<LazyJson>> ListenerJudging::input_of_start(const WorkflowRe
     if (!group) return std::optional<LazyJson>();
     entries = start.events;
     events.clear();
-    size_t bytes = 0;
-    for (size_t i = 0; i < entries.size() && bytes <= kMostStartBytes; ++i) {
-      if (i == entry) continue;
-      bytes += TRY(
-          size_of_first_grouped(place_.view, {record.number, *group, static_cast<uint16_t>(i)}));
+    const GroupQueue last{record.number, *group, static_cast<uint16_t>(entry)};
+    if (TRY(bytes_beside(place_.view, last, entries.size())) > kMostStartBytes) {
+      return std::optional<LazyJson>();
     }
-    if (bytes > kMostStartBytes) return std::optional<LazyJson>();
     for (size_t i = 0; i < entries.size(); ++i) {
       if (i == entry) {
         events.push_back(event_.event);

@@ -228,14 +228,18 @@ Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const
   return found;
 }
 
-Result<size_t> size_of_first_grouped(const View& view, const GroupQueue& queue) {
-  size_t size = 0;
-  TRY(walk(view, Table::kGroups, queue_prefix(queue), {},
-           [&](std::string_view /*key*/, std::string_view value) -> Result<bool> {
-             size = value.size();
-             return false;
-           }));
-  return size;
+Result<size_t> bytes_beside(const View& view, const GroupQueue& last, size_t entries) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < entries; ++i) {
+    if (i == last.entry) continue;
+    const GroupQueue queue{last.workflow, last.group, static_cast<uint16_t>(i)};
+    TRY(walk(view, Table::kGroups, queue_prefix(queue), {},
+             [&](std::string_view /*key*/, std::string_view value) -> Result<bool> {
+               bytes += value.size();
+               return false;
+             }));
+  }
+  return bytes;
 }
 
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,

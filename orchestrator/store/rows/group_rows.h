@@ -98,8 +98,9 @@ struct DecodedGrouped {
 /// The event that has waited longest in that queue; nullopt: none waits.
 Result<std::optional<DecodedGrouped>> read_first_grouped(const View& view, const GroupQueue& queue,
                                                          const OnDamage& damaged = nullptr);
-/// The size of the row of that event, which is not decoded; 0: none waits.
-Result<size_t> size_of_first_grouped(const View& view, const GroupQueue& queue);
+/// The bytes of the rows of the first events of all queues of a group but that of `last`, the entry
+/// of the event that completes it. The rows are not decoded.
+Result<size_t> bytes_beside(const View& view, const GroupQueue& last, size_t entries);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
                     const OnDamage& damaged = nullptr);
 /// Visits the waiting events of a workflow, queue by queue, until `see` returns false.
