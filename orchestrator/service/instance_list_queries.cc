@@ -126,8 +126,9 @@ Result<std::optional<InstanceSelection>> Queries::selection_of(const View& view,
     if (bounds && filter.since) selection.ids.begin_at(bounds->lowest_for(*filter.since));
     if (bounds && filter.until) selection.ids.end_before(bounds->end_for(*filter.until));
     // An instance that has ended before then has started before then.
-    if (bounds && filter.ended_until)
+    if (bounds && filter.ended_until) {
       selection.ids.end_before(bounds->end_for(*filter.ended_until));
+    }
   }
   if (filter.parent) {
     // The id of a child has the time of its call, at which the parent lived.

@@ -10,41 +10,18 @@ namespace {
 class InstanceLists : public CliTest {};
 
 TEST_F(InstanceLists, PassEveryConditionToTheServer) {
-  const CommandOutput listed = run({"instance",
-                                    "list",
-                                    "--status",
-                                    "failed,timedout",
-                                    "--until",
-                                    "5m",
-                                    "--id",
-                                    "0190",
-                                    "--key",
-                                    "o-1",
-                                    "--correlation",
-                                    "c-1",
-                                    "--parent",
-                                    kId,
-                                    "--state",
-                                    "pay",
-                                    "--error",
-                                    "card.*",
-                                    "--has",
-                                    "retrying,deadline",
-                                    "--oldest",
-                                    "--waits-for",
-                                    "paid",
-                                    "--ended-since",
-                                    "2h",
-                                    "--ended-until",
-                                    "1h"});
+  const CommandOutput listed = run({"instance", "list",        "--status",      "failed,timedout",
+                                    "--until",  "5m",          "--id",          "0190",
+                                    "--key",    "o-1",         "--correlation", "c-1",
+                                    "--parent", kId,           "--state",       "pay",
+                                    "--error",  "card.*",      "--has",         "retrying,deadline",
+                                    "--oldest", "--waits-for", "paid"});
   EXPECT_EQ(listed.code, 0) << listed.err;
   const InstanceFilter filter = service_.last_filter();
   using enum InstanceStatus;
   EXPECT_EQ(filter.statuses, (std::vector{kFailed, kTimedOut}));
   EXPECT_EQ(filter.since, std::nullopt);
   EXPECT_EQ(filter.until, from_millis(1630497600000));
-  EXPECT_EQ(filter.ended_since, from_millis(1630490700000));
-  EXPECT_EQ(filter.ended_until, from_millis(1630494300000));
   EXPECT_EQ(filter.id, "0190");
   EXPECT_EQ(filter.key, "o-1");
   EXPECT_EQ(filter.correlation, "c-1");
@@ -54,6 +31,9 @@ TEST_F(InstanceLists, PassEveryConditionToTheServer) {
   EXPECT_EQ(filter.traits, (std::vector{InstanceTrait::kRetrying, InstanceTrait::kDeadline}));
   EXPECT_EQ(filter.waits_for, "paid");
   EXPECT_TRUE(filter.oldest_first);
+  EXPECT_EQ(run({"instance", "list", "--ended-since", "2h", "--ended-until", "1h"}).code, 0);
+  EXPECT_EQ(service_.last_filter().ended_since, from_millis(1630490700000));
+  EXPECT_EQ(service_.last_filter().ended_until, from_millis(1630494300000));
   EXPECT_EQ(run({"instance", "list"}).code, 0);
   EXPECT_FALSE(service_.last_filter().oldest_first);
   EXPECT_EQ(run({"instance", "list", "--until", "tomorrow"}).code, 2);
