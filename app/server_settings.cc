@@ -46,6 +46,7 @@ Json describe(const ServerSettings& settings) {
           {"streams", describe(settings.streams, settings.nats.js_domain)},
           {"limits",
            {{"eventBytes", kMaxEventBytes},
+            {"eventAttributes", kMaxExtensions},
             {"batchEvents", kMaxBatchEvents},
             {"definitionBytes", kMaxDocumentSize},
             {"variableBytes", kMaxVariableBytes},

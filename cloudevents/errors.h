@@ -55,6 +55,9 @@ inline constexpr EventError kEventAttributeValue{
     "event.attribute_value",
     "The value of an attribute has the right type but is not valid: it contains a control "
     "character, is not a URI, or is an integer of more than 32 bits."};
+inline constexpr EventError kEventTooManyAttributes{
+    "event.too_many_attributes",
+    "The event has more than 256 attributes beside those of the specification."};
 inline constexpr EventError kEventTime{"event.time", "`time` is not an RFC 3339 timestamp."};
 
 // Errors of the data.
@@ -84,6 +87,7 @@ inline constexpr std::array kEventErrors = {kEventTooLarge,
                                             kEventAttributeName,
                                             kEventAttributeType,
                                             kEventAttributeValue,
+                                            kEventTooManyAttributes,
                                             kEventTime,
                                             kEventDataConflict,
                                             kEventDataBase64,

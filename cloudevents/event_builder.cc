@@ -48,6 +48,12 @@ Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> va
     return fail(kEventDuplicateAttribute.code,
                 fmt::format("attribute {} is given twice; expected once", shown(name)));
   }
+  if (event_.extensions.size() + absent_.size() > most_extensions_) {
+    return fail(kEventTooManyAttributes.code,
+                fmt::format("the event has more than {0} extension attributes; expected at most "
+                            "{0}: put the others into the data",
+                            most_extensions_));
+  }
   return {};
 }
 

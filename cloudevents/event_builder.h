@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
@@ -13,14 +14,19 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "cloudevents/event_check.h"
+#include "cloudevents/limits.h"
 
 namespace millrace {
 
 class EventBuilder {
  public:
+  /// `most_extensions`: how many extension attributes may be added.
+  explicit EventBuilder(size_t most_extensions = kMaxExtensions)
+      : most_extensions_(most_extensions) {}
+
   /// Adds an attribute. nullopt stands for JSON null: the attribute is absent, but its name is
   /// checked too. Precondition: the value of a core attribute is text. Errors:
-  /// `event.attribute_name`, `event.duplicate_attribute`.
+  /// `event.attribute_name`, `event.duplicate_attribute`, `event.too_many_attributes`.
   Status add(std::string_view name, std::optional<AttributeValue> value);
 
   /// `is_json`: see Event::data_json.
@@ -42,6 +48,7 @@ class EventBuilder {
     std::optional<std::string> value;
   };
 
+  size_t most_extensions_;
   std::array<Core, kCoreAttributes.size()> core_;  ///< in the order of kCoreAttributes
   std::set<std::string, std::less<>> absent_;      ///< extensions that were added as null
   Event event_;  ///< has the data and the extension attributes that were added so far

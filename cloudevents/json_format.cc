@@ -1,6 +1,7 @@
 #include "cloudevents/json_format.h"
 
 #include <charconv>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -145,8 +146,8 @@ Status set_data(DataMembers members, EventBuilder& builder) {
   return {};
 }
 
-Result<Event> decode_object(std::string_view text, size_t max_bytes) {
-  if (const Status checked = check_bounds(text, max_bytes); !checked) {
+Result<Event> decode_object(std::string_view text, const EventLimits& limits) {
+  if (const Status checked = check_bounds(text, limits.event_bytes); !checked) {
     return tl::unexpected(checked.error());
   }
   const std::optional<std::vector<JsonMember>> members = split_object(text);
@@ -159,7 +160,7 @@ Result<Event> decode_object(std::string_view text, size_t max_bytes) {
                                                "application/cloudevents-batch+json)"
                                              : ""));
   }
-  EventBuilder builder;
+  EventBuilder builder(limits.extensions);
   DataMembers data;
   for (const JsonMember& member : *members) {
     const std::optional<std::string> name = read_string(member.key);
@@ -221,7 +222,14 @@ Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
   if (const Status checked = check_utf8(text); !checked) {
     return tl::unexpected(checked.error());
   }
-  return decode_object(text, max_bytes);
+  return decode_object(text, {.event_bytes = max_bytes});
+}
+
+Result<Event> decode_stored_event(std::string_view text) {
+  if (const Status checked = check_utf8(text); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  return decode_object(text, {.extensions = std::numeric_limits<size_t>::max()});
 }
 
 std::optional<std::string> json_event_data(std::string_view text,
@@ -253,7 +261,7 @@ Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventL
   std::vector<Event> events;
   events.reserve(elements->size());
   for (size_t i = 0; i < elements->size(); ++i) {
-    Result<Event> event = decode_object((*elements)[i], limits.event_bytes);
+    Result<Event> event = decode_object((*elements)[i], limits);
     if (!event) return fail_in(fmt::format("[{}]", i), std::move(event.error()));
     events.push_back(std::move(*event));
   }

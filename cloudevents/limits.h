@@ -13,9 +13,13 @@ inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 /// The most events in one batch.
 inline constexpr size_t kMaxBatchEvents = 1000;
 
+/// The most extension attributes of one event.
+inline constexpr size_t kMaxExtensions = 256;
+
 struct EventLimits {
   size_t event_bytes = kMaxEventBytes;
   size_t batch_events = kMaxBatchEvents;  ///< for HTTP and the JSON batch format only
+  size_t extensions = kMaxExtensions;
 };
 
 }  // namespace millrace

@@ -151,6 +151,20 @@ TEST(JsonFormat, LimitsTheSizeOfAnEvent) {
   EXPECT_EQ(decode_json_event(of_size(200), 199).error().code, "event.too_large");
 }
 
+TEST(JsonFormat, LimitsTheExtensionAttributesOfAnEvent) {
+  EXPECT_TRUE(decode_json_event(structured(extensions(kMaxExtensions))));
+  EXPECT_EQ(decode_json_event(structured(extensions(kMaxExtensions + 1))).error(),
+            (Error{"event.too_many_attributes",
+                   "the event has more than 256 extension attributes; expected at most 256: put "
+                   "the others into the data"}));
+}
+
+TEST(JsonFormat, ReadsAStoredEventWithMoreAttributesThanTheLimit) {
+  const Result<Event> event = decode_stored_event(structured(extensions(kMaxExtensions + 1)));
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->extensions.size(), kMaxExtensions + 1);
+}
+
 TEST(JsonFormat, RefusesDataNestedDeeperThan127Levels) {
   EXPECT_TRUE(decode_json_event(structured(R"(, "data": )" + nested(127))));
   EXPECT_EQ(decode_json_event(structured(R"(, "data": )" + nested(128))).error().code,

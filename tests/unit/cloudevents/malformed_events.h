@@ -34,6 +34,15 @@ inline Headers binary(const Headers& more) {
   return headers;
 }
 
+/// That many extension attributes, for structured().
+inline std::string extensions(size_t count, std::string_view value = "1") {
+  std::string members;
+  for (size_t i = 0; i < count; ++i) {
+    members += ", \"x" + std::to_string(i) + "\": " + std::string(value);
+  }
+  return members;
+}
+
 inline std::string nested(size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
@@ -242,6 +251,10 @@ inline std::vector<MalformedEvent> malformed_events() {
        "event.duplicate_attribute"},
       {"an attribute that is null twice", none, structured(R"(, "x": null, "x": null)"),
        "event.duplicate_attribute"},
+      {"more extension attributes than the limit", none, structured(extensions(257)),
+       "event.too_many_attributes"},
+      {"more extension attributes than the limit, all null", none,
+       structured(extensions(257, "null")), "event.too_many_attributes"},
       {"duplicate data", none, structured(R"(, "data": 1, "data": 2)"),
        "event.duplicate_attribute"},
       {"data and data_base64", none, structured(R"(, "data": "a", "data_base64": "YQ==")"),
