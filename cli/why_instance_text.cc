@@ -329,6 +329,23 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
          paused_workflow_lines(throttled, instance, options) + end_of_wait_line(throttled);
 }
 
+/// For what an instance waits that has neither an event nor a call to wait for.
+std::string step_line(const Json& instance) {
+  const Json step = instance.value("step", Json());
+  if (!step.is_object()) return "It waits for no event now.\n";
+  size_t waiting = 0;
+  size_t running = 0;
+  for (const Json& kind : step.value("evaluations", Json::object())) {
+    waiting += kind.value("waiting", size_t{0});
+    running += kind.value("running", size_t{0});
+  }
+  return fmt::format(
+      "It has a step to make, and waits for its turn, for a jq evaluation, or for the search for "
+      "early events.\nEvaluations of its namespace now: {} with a jq worker, {} that wait for "
+      "one.\n",
+      running, waiting);
+}
+
 }  // namespace
 
 std::string why_of_instance_text(const Json& answer, const WhyTextOptions& options) {
@@ -346,7 +363,7 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);
   const bool waits_for_none = waits.empty() && entering.empty() && others.empty();
-  if (waits_for_none && !instance.contains("paused")) text += "It waits for no event now.\n";
+  if (waits_for_none && !instance.contains("paused")) text += step_line(instance);
   text += passed_line(instance, options) + compensation_line(instance, options) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));

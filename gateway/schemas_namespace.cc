@@ -54,13 +54,14 @@ void add_namespace_schemas(ApiSchemas& all) {
       {"overHttp?", whole("The limit over HTTP, if it is another one.")},
       {"used?", whole("How much is used; missing: it is not counted.")},
   });
-  const Json evaluations = object({
+  const Json by_state = object({
       {"waiting", whole("Evaluations that no jq worker has.")},
       {"running", whole("Evaluations that a jq worker has.")},
   });
+  all["Evaluations"].schema = object({{"fast", by_state}, {"slow", by_state}});
   all["Namespace"].schema = extended(
-      namespace_head(), {{"quotas", map(quota, "The quotas by name.")},
-                         {"evaluations?", object({{"fast", evaluations}, {"slow", evaluations}})}});
+      namespace_head(),
+      {{"quotas", map(quota, "The quotas by name.")}, {"evaluations?", ref("Evaluations")}});
   all["NamespaceCreated"].schema = object({
       {"name", text()},
       {"created", flag("false: the namespace existed before.")},

@@ -225,6 +225,12 @@ void add_why_schemas(ApiSchemas& all) {
       {"since", instant("Since when it waited.")},
       {"key?", any("The value of the key; none: the limit has no key.")},
   });
+  Json step = object({{"evaluations", ref("Evaluations")}});
+  step["description"] =
+      "Of an instance that runs and waits for nothing else: its next step waits for its turn, for "
+      "a "
+      "jq evaluation, or for the search for early events. The evaluations are those of its "
+      "namespace.";
   const Json asked = object({
       {"id", instance_id()},
       {"workflow", text("The id of the workflow.")},
@@ -241,6 +247,7 @@ void add_why_schemas(ApiSchemas& all) {
                      "What it waits for: events, the end of a delay, the next attempt, or calls; "
                      "at most 20 calls.")},
       {"moreWaits?", whole("How many other calls have not ended.", 1)},
+      {"step?", step},
       {"compensation?", compensation()},
       {"cancelling?", cancelling()},
       {"passedCompensations?", passed_compensations()},

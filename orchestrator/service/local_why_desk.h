@@ -4,12 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orchestrator/loop/evaluation_levels.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/memory/wait_index.h"
 #include "orchestrator/outgoing/started_tasks.h"
@@ -40,6 +42,8 @@ class LocalWhyDesk final : public WhyDesk {
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
     /// How far the engine has applied the event stream (Intake::applied()).
     std::function<Cursor()> applied;
+    /// The evaluations of the namespaces that wait for a jq worker or have one.
+    std::function<std::map<NamespaceNumber, EvaluationLevels>()> evaluations;
     JudgingBounds bounds = {};
   };
 

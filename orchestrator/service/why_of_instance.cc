@@ -11,6 +11,7 @@
 #include "orchestrator/service/cancelling.h"
 #include "orchestrator/service/event_effects.h"
 #include "orchestrator/service/local_why_desk.h"
+#include "orchestrator/service/named_evaluations.h"
 #include "orchestrator/service/namespace_record.h"
 #include "orchestrator/service/passed_compensations.h"
 #include "orchestrator/service/shapes.h"
@@ -92,6 +93,13 @@ Json instance_json(const Instance& instance, const Workflow& workflow,
     if (!entries.contains(i)) json["arrived"].push_back(types[i]);
   }
   return json;
+}
+
+/// Whether the instance waits for nothing that its rows have: it has a step to make, for which it
+/// waits for its turn, for an evaluation, or for the search for early events.
+bool has_a_step_to_make(const Instance& instance, const Json& json) {
+  return instance.status == InstanceStatus::kRunning && !instance.paused &&
+         json.at("waits").empty();
 }
 
 bool has_type(const std::vector<std::string>& small_types, const StoredEvent& stored) {
@@ -300,6 +308,10 @@ Result<Json> LocalWhyDesk::judge_newest(std::string_view ns, const InstanceId& i
                           .started = parts_.started,
                           .disclosures = disclosures},
                          answer["instance"]));
+  if (has_a_step_to_make(instance, answer["instance"])) {
+    answer["instance"]["step"] = {
+        {"evaluations", evaluations_json(record.number, parts_.evaluations())}};
+  }
   const NamespaceSettings settings = TRY(readable_settings(view, ns));
   Json waiting = TRY(waiting_calls(
       {.view = view, .settings = settings, .instance = instance.sealed, .disclosures = disclosures},

@@ -88,6 +88,19 @@ TEST(WhyInstanceText, SaysFirstThatAnInstanceIsPausedAndWhatResumesIt) {
             "instance is resumed.\n");
 }
 
+TEST(WhyInstanceText, SaysThatAnInstanceHasAStepToMakeAndHowManyEvaluationsWait) {
+  EXPECT_EQ(why_of_instance_text(
+                Json::parse(R"({"instance": {"id": "i", "workflow": "ship", "status": "running",
+                  "state": "a", "since": "E", "waits": [], "step": {"evaluations": {
+                  "fast": {"waiting": 3, "running": 2}, "slow": {"waiting": 4, "running": 1}}}},
+                  "events": [], "looked": 0})"),
+                {.ns = "shop"}),
+            "Instance i of ship: running, state a, since E\n"
+            "It has a step to make, and waits for its turn, for a jq evaluation, or for the search "
+            "for early events.\n"
+            "Evaluations of its namespace now: 3 with a jq worker, 7 that wait for one.\n");
+}
+
 TEST(WhyInstanceText, SaysWithWhichErrorItEndedAndForWhatItHadWaited) {
   const auto text = [](const std::string& more) {
     return why_of_instance_text(

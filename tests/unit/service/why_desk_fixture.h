@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -110,6 +111,7 @@ states:
                          },
                          .reads_events = [this] { return reads; },
                          .applied = [this] { return applied; },
+                         .evaluations = [this] { return evaluations; },
                          .bounds = bounds});
   }
   Json of_event(uint64_t sequence, const WhyFilter& filter = {}) {
@@ -152,6 +154,7 @@ states:
   WaitIndex index{batches};
   Dedupe dedupe{{}, batches};
   KeptEvents kept_events{damages, batches};
+  std::map<NamespaceNumber, EvaluationLevels> evaluations;
   Cursor applied;  ///< the engine's, which may be ahead of the one in the store
   bool index_is_busy = false;
   Status reads;

@@ -310,6 +310,23 @@ TEST_F(WaitsWhyTest, ShowWhatElseCameOfTheEventsForAnInstance) {
   EXPECT_EQ(one["effects"][1], (Json{{"what", "grouped"}, {"workflow", "shop"}}));
 }
 
+TEST_F(WaitsWhyTest, SayThatAnInstanceHasAStepToMakeWithTheEvaluationsOfItsNamespace) {
+  const WorkflowNumber order = apply(kOrder);
+  Instance instance = waiting_instance(order, 1);
+  instance.status = InstanceStatus::kRunning;
+  instance.phase = Phase::kEntering;
+  store(instance);
+  store(waiting_instance(order, 2));
+  commit();
+  evaluations[ns] = {.fast_waiting = 3, .fast_running = 2};
+  evaluations[NamespaceNumber(99)] = {.slow_running = 9};
+  EXPECT_EQ(of_instance(1)["instance"]["step"],
+            (Json{{"evaluations",
+                   {{"fast", {{"waiting", 3}, {"running", 2}}},
+                    {"slow", {{"waiting", 0}, {"running", 0}}}}}}));
+  EXPECT_FALSE(of_instance(2)["instance"].contains("step")) << "it does not run";
+}
+
 TEST_F(WaitsWhyTest, JudgeTheInstanceToWhichTheEventIsAddressed) {
   const WorkflowNumber order = apply(kOrder);
   store(ended(waiting_instance(order, 1), InstanceStatus::kComplete));
