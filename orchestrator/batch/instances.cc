@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/lazy_json.h"
+#include "base/quantity.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
 #include "orchestrator/batch/call_slots.h"
@@ -333,8 +334,11 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   }
   TRY(note(instance));
   if (is_far_over(instance, quotas.history_bytes) && !has_ended(instance.status)) {
-    const Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
-    TRY(step_once(now, loaded, Abandon{error}));
+    Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
+    error.message +=
+        fmt::format("; it has {}, at least an eighth more than the quota, so no `catch` applies",
+                    format_bytes(instance.history_bytes));
+    TRY(step_once(now, loaded, Abandon{std::move(error)}));
   }
   return true;
 }

@@ -369,6 +369,28 @@ class QueryLinter {
            }) > 0;
   }
 
+  /// The pattern of a text with `jq(…)` in it, with a letter for each result.
+  static std::string with_results_of_a_letter(const Template& text) {
+    std::string pattern;
+    for (const Template::Part& part : text.parts()) pattern += part.program ? "x" : part.literal;
+    return pattern;
+  }
+
+  /// Notes that the pattern `value` is matched with backtracking, if `text` is, which stands for
+  /// it. Returns whether it is.
+  bool note_backtracking(std::string_view text, const Node& value, const std::string& path) {
+    const auto pattern = Pattern::compile(text);
+    if (!pattern || (*pattern)->kind() != Pattern::Kind::kBacktracking) return false;
+    findings_.note("lint.backtracking", path, value.at,
+                   fmt::format("{} is matched with backtracking: if listeners with many different "
+                               "patterns of this kind may match one event, most of them get the "
+                               "event later",
+                               in_quotes(value.text)),
+                   "write it without look-around and back-references if many instances wait "
+                   "with such patterns");
+    return true;
+  }
+
   void check_pattern(const Member& member, const std::string& path, bool is_start) {
     const Node& value = member.value;
     const std::string name = to_lower(member.key);
@@ -379,6 +401,9 @@ class QueryLinter {
       check_programs(*text, value, path);
       const ProgramFacts facts = facts_of(*text);
       if (facts.value) check_constant(name, *facts.value, value, path);
+      if (text->whole() == nullptr && name != "time") {
+        note_backtracking(with_results_of_a_letter(*text), value, path);
+      }
       return;
     }
     if (const auto query = is_text ? query_in_pattern(trimmed(value.text)) : std::nullopt) {
@@ -397,18 +422,8 @@ class QueryLinter {
     }
     if (!is_text) return;
     if (name == "time") return;
+    if (note_backtracking(value.text, value, path)) return;
     const auto pattern = Pattern::compile(value.text);
-    if (pattern && (*pattern)->kind() == Pattern::Kind::kBacktracking) {
-      findings_.note(
-          "lint.backtracking", path, value.at,
-          fmt::format("{} is matched with backtracking: if listeners with many different "
-                      "patterns of this kind may match one event, most of them get the "
-                      "event later",
-                      in_quotes(value.text)),
-          "write it without look-around and back-references if many instances wait "
-          "with such patterns");
-      return;
-    }
     const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
                           (*pattern)->literal() == value.text;
     if (!is_plain) return;

@@ -15,6 +15,7 @@ using std::chrono::hours;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -315,6 +316,8 @@ TEST_F(QuotaWorld, EndsAnInstanceThatGoesOnFarBeyondTheQuotaOfItsHistory) {
   for (int i = 0; i < 20; ++i) publish("go");
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
+  EXPECT_THAT(world.instance(id)["error"]["msg"].get<std::string>(),
+              EndsWith("at least an eighth more than the quota, so no `catch` applies"));
 }
 
 TEST_F(QuotaWorld, EndsAnInstanceWhoseHistoryGrowsWithinOneState) {

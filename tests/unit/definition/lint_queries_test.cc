@@ -44,6 +44,14 @@ states:
   event: {type: t, context: {venue: '^(?!Sydney)', town: '^(a|b)+$', zone: '^(.)\1$'}}
 )"),
               ElementsAre(is_note_of("venue"), is_note_of("zone")));
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {venue: '^(?!x)jq(.city)', town: '^jq(.town)$', zone: jq(.zone)}}
+)"),
+              ElementsAre(is_note_of("venue")));
 }
 
 TEST(LintQueries, ExplainsThatAJqPathWithDotsReadsNestedKeys) {
