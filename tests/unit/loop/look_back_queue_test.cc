@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// At most two searches are under way.
+/// At most four searches are under way, and two of a namespace that is alone.
 class LookBackQueueTest : public testing::Test {
  protected:
   bool ask(uint8_t instance, uint32_t ns = 1) {
@@ -26,11 +26,12 @@ class LookBackQueueTest : public testing::Test {
                        .workflow = WorkflowNumber(ns)},
                       [this](const EarlyEvents&) { ++answered_; });
   }
-  /// Answers the search that began first of those under way.
-  void answer() {
-    ASSERT_FALSE(asked_.empty());
-    const auto done = std::move(asked_.front());
-    asked_.erase(asked_.begin());
+  /// Answers one of the searches under way, which are in the order in which they began.
+  void answer(size_t place = 0) {
+    ASSERT_LT(place, asked_.size());
+    const auto one = asked_.begin() + static_cast<ptrdiff_t>(place);
+    const auto done = std::move(*one);
+    asked_.erase(one);
     done(std::vector<EarlyEvent>());
   }
   std::vector<int> released() {
@@ -46,7 +47,7 @@ class LookBackQueueTest : public testing::Test {
   LookBackQueue queue_{[this](const LookBack&, std::function<void(EarlyEvents)> done) {
                          asked_.push_back(std::move(done));
                        },
-                       2};
+                       4};
 };
 
 TEST_F(LookBackQueueTest, BoundsTheSearchesThatAreUnderWay) {
@@ -63,14 +64,35 @@ TEST_F(LookBackQueueTest, BoundsTheSearchesThatAreUnderWay) {
   EXPECT_FALSE(ask(4));
 }
 
+TEST_F(LookBackQueueTest, HasRoomForANamespaceBesideOneWithManySearches) {
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(2));
+  for (const uint8_t instance : {3, 4, 5}) EXPECT_FALSE(ask(instance));
+  EXPECT_TRUE(ask(6, 2)) << "the other namespace has taken half";
+  EXPECT_FALSE(ask(7, 2)) << "a third of all is one";
+  EXPECT_TRUE(ask(8, 3)) << "each namespace has room for one";
+  EXPECT_TRUE(ask(9, 4));
+  EXPECT_THAT(released(), IsEmpty()) << "no search has been answered";
+}
+
 TEST_F(LookBackQueueTest, ReleasesInstancesOfEachNamespace) {
   EXPECT_TRUE(ask(1));
   EXPECT_TRUE(ask(2));
   for (const uint8_t instance : {3, 4, 5}) EXPECT_FALSE(ask(instance));
-  EXPECT_FALSE(ask(6, 2));
-  answer();
-  answer();
-  EXPECT_THAT(released(), ElementsAre(3, 4, 5, 6));
+  EXPECT_TRUE(ask(6, 2));
+  EXPECT_FALSE(ask(7, 2));
+  for (int i = 0; i < 3; ++i) answer();
+  EXPECT_THAT(released(), ElementsAre(3, 4, 5, 7));
+}
+
+TEST_F(LookBackQueueTest, ReleasesInstancesOfANamespaceWhileAnotherOneIsFull) {
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(2));
+  EXPECT_FALSE(ask(3));
+  EXPECT_TRUE(ask(6, 2));
+  EXPECT_FALSE(ask(7, 2));
+  answer(2);
+  EXPECT_THAT(released(), ElementsAre(7)) << "both searches of the other namespace are under way";
 }
 
 TEST_F(LookBackQueueTest, PutsAnInstanceBehindThoseThatWait) {
