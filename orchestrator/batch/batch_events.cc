@@ -57,6 +57,11 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   const bool is_new = is_newest(input);
   const bool is_unmatched = route.kind != EventRoute::Kind::kNoNamespace && !route.matched;
   if (is_unmatched) ++batch_.outcome.counts.events_unmatched;
+  if (route.kind != EventRoute::Kind::kNoNamespace) {
+    EventTraffic& traffic = batch_.outcome.counts.traffic[route.ns];
+    ++traffic.applied;
+    if (is_unmatched) ++traffic.unmatched;
+  }
   switch (route.kind) {
     case EventRoute::Kind::kNoNamespace:
       return refuse(input,

@@ -179,6 +179,7 @@ void BatchState::show(const Instance& instance, bool is_deleted) {
 Status BatchState::publish(NamespaceNumber ns, const InstanceId& instance, const Event& event,
                            bool sealed) {
   ++outcome.counts.published;
+  ++outcome.counts.traffic[ns].published;
   return send({instance, message_to_publish(message_key, catalog.name_of(ns), event), sealed});
 }
 

@@ -24,6 +24,7 @@
 #include "orchestrator/loop/refusal_metrics.h"
 #include "orchestrator/loop/retention_metrics.h"
 #include "orchestrator/loop/store_metrics.h"
+#include "orchestrator/loop/traffic_metrics.h"
 #include "orchestrator/loop/unit_metrics.h"
 
 namespace millrace {
@@ -286,6 +287,7 @@ struct Metrics::Series {
   StoreMetrics store{registry};
   EvaluationMetrics ns_evaluations{registry};  // guarded by parts_lock
   RefusalMetrics ns_over_quota{registry};
+  TrafficMetrics ns_traffic{registry};
   FlowMetrics flow{registry};
   AccessMetrics access{registry};
   InboundMetrics inbound_outcomes{registry};
@@ -346,6 +348,10 @@ void Metrics::count(const BatchCounts& counts) {
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }
+}
+
+void Metrics::count_traffic(const std::string& ns, const EventTraffic& traffic) {
+  series_->ns_traffic.count(ns, traffic);
 }
 
 void Metrics::count_over_quota(const std::string& ns, Quota quota, uint64_t number) {

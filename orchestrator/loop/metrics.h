@@ -122,6 +122,8 @@ class Metrics {
   void count_letter_retention_failure();
   /// Counts what a quota of the namespace refused; kOtherNamespaces if it is deleted.
   void count_over_quota(const std::string& ns, Quota quota, uint64_t number);
+  /// Counts events of the namespace; kOtherNamespaces if it is deleted.
+  void count_traffic(const std::string& ns, const EventTraffic& traffic);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
   /// Counts an HTTP request for an inbound webhook, whose signature is valid or not.

@@ -256,11 +256,16 @@ void Processor::report_turn(WorkTime began) {
   parts_.metrics.add_turn(times);
 }
 
-/// Counts what the quotas of each namespace refused in the batch.
-void Processor::show_refusals(const BatchCounts& counts) {
-  const Catalog& catalog = engine_.catalog;
+/// Counts the events of each namespace in the batch, and what its quotas refused.
+void Processor::show_namespaces(const BatchCounts& counts) {
+  const auto name_of = [&catalog = engine_.catalog](NamespaceNumber ns) -> std::string {
+    return catalog.has_namespace(ns) ? catalog.name_of(ns) : kOtherNamespaces;
+  };
+  for (const auto& [ns, traffic] : counts.traffic) {
+    parts_.metrics.count_traffic(name_of(ns), traffic);
+  }
   for (const auto& [ns, refused] : counts.over_quota) {
-    const std::string name = catalog.has_namespace(ns) ? catalog.name_of(ns) : kOtherNamespaces;
+    const std::string name = name_of(ns);
     for (size_t i = 0; i < kQuotas; ++i) {
       parts_.metrics.count_over_quota(name, static_cast<Quota>(i), refused[i]);
     }
@@ -365,7 +370,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   move_all(next.commands, left_.commands);
   set_gauges();
   parts_.metrics.count(outcome.counts);
-  show_refusals(outcome.counts);
+  show_namespaces(outcome.counts);
   show_retention(outcome);
 }
 

@@ -100,7 +100,7 @@ class Processor {
   void measure_pressure();
   void set_gauges();
   void report_turn(WorkTime began);
-  void show_refusals(const BatchCounts& counts);
+  void show_namespaces(const BatchCounts& counts);
   void show_retention(const BatchOutcome& outcome);
   bool is_due() const { return next_wake() == Duration(0); }
 

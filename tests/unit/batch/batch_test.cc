@@ -191,6 +191,8 @@ TEST_F(BatchTest, WakesTheWaitingInstancesAndStartsNoInstanceForADuplicate) {
 TEST_F(BatchTest, DoesNotWriteTheCursorForEachUnmatchedEvent) {
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events_unmatched, 1U);
+  EXPECT_EQ(outcome.counts.traffic.at(ns).applied, 1U);
+  EXPECT_EQ(outcome.counts.traffic.at(ns).unmatched, 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
   EXPECT_EQ(read_cursor(*tx)->sequence, 0U)
       << "the stored cursor stays: an unmatched event may be read again";

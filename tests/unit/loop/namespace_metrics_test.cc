@@ -40,6 +40,32 @@ TEST(NamespaceMetrics, ShowWhatQuotasRefusedByNamespace) {
   }
 }
 
+TEST(NamespaceMetrics, CountTheEventsOfEachNamespace) {
+  Metrics metrics;
+  EXPECT_THAT(metrics.text(),
+              HasSubstr("millrace_namespace_events_total{namespace=\"(other)\"} 0\n"));
+  metrics.count_traffic("shop", {.applied = 5, .unmatched = 2});
+  metrics.count_traffic("shop", {.applied = 1, .published = 3});
+  metrics.count_traffic(kOtherNamespaces, {.published = 4});
+  const std::string text = metrics.text();
+  for (const char* const line :
+       {"millrace_namespace_events_total{namespace=\"shop\"} 6\n",
+        "millrace_namespace_events_unmatched_total{namespace=\"shop\"} 2\n",
+        "millrace_namespace_events_published_total{namespace=\"shop\"} 3\n",
+        "millrace_namespace_events_published_total{namespace=\"(other)\"} 4\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(NamespaceMetrics, CountTheEventsOfFurtherNamespacesTogether) {
+  Metrics metrics;
+  for (size_t i = 0; i < kMostNamespaceLabels + 3; ++i) {
+    metrics.count_traffic(numbered_namespace(i), {.applied = 1});
+  }
+  EXPECT_THAT(metrics.text(),
+              HasSubstr("millrace_namespace_events_total{namespace=\"(other)\"} 3\n"));
+}
+
 TEST(NamespaceMetrics, CountTheRequestsOfFurtherInboundWebhooksTogether) {
   Metrics metrics;
   const auto line = [](const std::string& name, int number) {
