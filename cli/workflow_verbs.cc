@@ -27,6 +27,7 @@ namespace {
 struct ApplyOptions {
   std::vector<std::string> files;  ///< files or folders; `-`: a definition on standard input
   bool dry_run = false;
+  std::string base_revision;
 };
 
 struct RevisionOptions {
@@ -45,7 +46,7 @@ std::optional<std::string> id_of(std::string_view text) {
   return id->value.text;
 }
 
-Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_run) {
+Fallible<Reply> apply_file(Session& session, const std::string& text, const ApplyOptions& options) {
   const std::optional<std::string> id = id_of(text);
   if (!id) {
     // The server's loader reports all errors, including the missing id.
@@ -54,10 +55,11 @@ Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_r
     if (!lint) return lint;
     return give_up(ExitCode::kFindings, "definition.id", "the definition has no id");
   }
-  return session.client.send({.method = "PUT",
-                              .path = session.path({"workflows", *id}),
-                              .query = {{"dry_run", dry_run ? "1" : ""}},
-                              .body = text});
+  return session.client.send(
+      {.method = "PUT",
+       .path = session.path({"workflows", *id}),
+       .query = {{"dry_run", options.dry_run ? "1" : ""}, {"base_revision", options.base_revision}},
+       .body = text});
 }
 
 /// Prints what was applied. A column has the kinds only if there are others than workflows.
@@ -163,11 +165,14 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
   const std::vector<DefinitionFile> files = TRY(read_definitions(session.console, options.files));
+  if (!options.base_revision.empty() && (files.size() != 1 || files.front().is_inbound)) {
+    return wrong_usage("--base-revision is of one workflow; name one definition with it");
+  }
   const MadeTypes made = types_of(files);
   const AppliedTogether all = together(files);
   for (const auto& [file, text, is_inbound] : files) {
     if (is_inbound) continue;
-    Fallible<Reply> reply = apply_file(session, text, options.dry_run);
+    Fallible<Reply> reply = apply_file(session, text, options);
     if (reply) {
       drop_made_types(reply->body, text, made);
       settle_limits(reply->body, text, all);
@@ -268,6 +273,10 @@ void add_workflow_verbs(CommandLine& commands) {
               "FILE|DIR")
       .required();
   apply.flag("--dry-run", applied.dry_run, "Check the files, but do not store them");
+  apply.option("--base-revision", applied.base_revision,
+               "The newest revision that you know of the workflow (0: there is none): if it has "
+               "another one, with another text, nothing is stored. For one file",
+               "NUMBER");
   auto [list, page] = workflow.asking<PageOptions>(
       "list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
   add_page(list, page, "1000");

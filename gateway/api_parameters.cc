@@ -53,6 +53,10 @@ std::vector<ApiParameter> make_parameters() {
       {kQuery, "attributes",
        "Lists only events with these context attributes: a JSON object of their values, as texts.",
        text()},
+      {kQuery, "base_revision",
+       "The newest revision that the definition was made from (0: the workflow does not exist). If "
+       "there is another one, with another text, the call is refused.",
+       whole()},
       {kQuery, "before", "Lists only records with lower numbers.", whole()},
       {kQuery, "before", "Lists only events with lower sequences.", whole(), "listEvents"},
       {kQuery, "before", "Lists only dead letters with lower ids.", whole(), "listDeadLetters"},

@@ -7,6 +7,7 @@
 #include "gateway/parameters.h"
 #include "gateway/problem.h"
 #include "gateway/routes.h"
+#include "model/revision_conflict.h"
 
 namespace millrace {
 namespace {
@@ -23,6 +24,15 @@ Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
   const Result<Json> present = service.workflow(apply.ns, apply.workflow->id);
   if (!present && present.error().code != "workflow.not_found") {
     return tl::unexpected(present.error());
+  }
+  NewestRevision newest;
+  if (present) {
+    newest = {.number = present->at("revision"),
+              .text = present->at("definition").get_ref<const std::string&>()};
+  }
+  if (const auto conflict =
+          revision_conflict(apply.workflow->id, apply.text, apply.base_revision, newest)) {
+    return tl::unexpected(*conflict);
   }
   return Json{{"id", apply.workflow->id},
               {"changed", !present || present->at("definition") != apply.text},
@@ -45,6 +55,7 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const bool dry = TRY(flag_parameter(request, "dry_run"));
   ApplyWorkflow command;
   command.ns = TRY(namespace_of(request));
+  command.base_revision = TRY(number_parameter(request, "base_revision"));
   command.text = std::move(request.body);
 
   Loaded loaded = service.load_definition(command.text, command.ns);
@@ -169,11 +180,11 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .path = "/v1/ns/{ns}/workflows/{workflow}",
        .operation = "applyWorkflow",
        .summary = "Applies a definition: makes a revision of the workflow if the text has changed.",
-       .query = {"dry_run"},
+       .query = {"dry_run", "base_revision"},
        .body = "Definition",
        .answer = "WorkflowApplied",
        .errors = {"namespace.not_found", "definition.refused", "workflow.id_mismatch",
-                  "millrace.quota."},
+                  "workflow.revision_conflict", "millrace.quota."},
        .max_body = limits.definition_bytes,
        .lane = Lane::kDefinition,
        .handler = [&service](const auto& exchange) { return apply(service, exchange); }});

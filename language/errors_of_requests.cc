@@ -393,6 +393,9 @@ constexpr ErrorEntry kRequestErrors[] = {
      "Make them equal."},
     {"workflow.not_found", 404, "There is no workflow with this id.",
      "Apply the workflow, or correct its id."},
+    {"workflow.revision_conflict", 409,
+     "The workflow has another newest revision than the one that the definition was made from.",
+     "Read the newest revision, and apply the change to it."},
 };
 
 }  // namespace

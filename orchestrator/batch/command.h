@@ -31,6 +31,9 @@ struct ApplyWorkflow {
   std::string ns;
   std::string text;                          ///< the definition, as given
   std::shared_ptr<const Workflow> workflow;  ///< the definition, loaded
+  /// The newest revision that the caller knows (0: none): if there is another one, the command is
+  /// refused (model/revision_conflict.h). nullopt: the definition is applied in any case.
+  std::optional<uint64_t> base_revision = std::nullopt;
 };
 /// The progress of a command that changes more instances than one batch should.
 struct Sweep {

@@ -59,14 +59,18 @@ TEST_F(HostileEvents, AreAcceptedWithManyKeysUpToTheSizeLimit) {
   publish(
       many_keys(1'000'000),
       {{"ce-specversion", "1.0"}, {"ce-id", "2"}, {"ce-source", "/hostile"}, {"ce-type", "keys"}});
-  const std::string keys = many_keys(1'000'000);
-  publish(event("keys", "3", "," + keys.substr(1, keys.size() - 2)));  // as context attributes
-  EXPECT_EQ(post(event("keys", "4", R"(,"data":)" + many_keys(1'000'000))).status, 202);
-  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 4));
+  EXPECT_EQ(post(event("keys", "3", R"(,"data":)" + many_keys(1'000'000))).status, 202);
+  EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 3));
 
   const std::string too_large = many_keys(11'000'000);
   EXPECT_EQ(post(event("keys", "5", R"(,"data":)" + too_large)).code(), "event.too_large");
   EXPECT_EQ(millrace_.items("dlq").size(), 0U);
+
+  const std::string keys = many_keys(1'000'000);
+  publish(event("keys", "6", "," + keys.substr(1, keys.size() - 2)));  // as context attributes
+  EXPECT_EQ(letters(1), std::vector<std::string>(1, "event.too_many_attributes"));
+  EXPECT_EQ(post(event("keys", "7", "," + keys.substr(1, keys.size() - 2))).code(),
+            "event.too_many_attributes");
   expect_well();
 }
 

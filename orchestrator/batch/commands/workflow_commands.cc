@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/revision_conflict.h"
 #include "orchestrator/batch/commands/leftovers.h"
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/batch/groups.h"
@@ -39,6 +40,23 @@ Status refuse_workflow(const CommandContext& context, NamespaceNumber ns) {
   return tl::unexpected(refuse_over_quota(batch, ns, Quota::kWorkflows));
 }
 
+/// Error `workflow.revision_conflict`. `known` is null for a new workflow.
+Status refuse_other_base(const CommandContext& context, const WorkflowEntry* known,
+                         const ApplyWorkflow& command) {
+  if (!command.base_revision) return {};
+  std::optional<DefinitionRecord> newest;
+  if (known != nullptr) {
+    auto read = read_definition(context.batch.tx, {known->number, known->latest});
+    if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
+    if (read) newest = *std::move(read);
+  }
+  const auto conflict =
+      revision_conflict(command.workflow->id, command.text, command.base_revision,
+                        {.number = known == nullptr ? 0 : known->latest,
+                         .text = newest ? std::string_view(newest->text) : std::string_view()});
+  return conflict ? Status(tl::unexpected(*conflict)) : Status();
+}
+
 /// Error `millrace.quota.storeBytes`: the namespace may not store the definition, which the
 /// workflow `known` does not have as its newest revision. `known` is null for a new workflow.
 Status refuse_definition(const CommandContext& context, NamespaceNumber ns,
@@ -66,6 +84,7 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest) before = *newest;
   }
+  TRY(refuse_other_base(context, known, command));
   if (known == nullptr) TRY(refuse_workflow(context, ns));
   TRY(refuse_definition(context, ns, known, command.text));
   const bool added =

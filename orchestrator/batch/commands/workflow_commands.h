@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// Adds a revision, unless the newest revision has the same text.
+/// Adds a revision, unless the newest revision has the same text. Error
+/// `workflow.revision_conflict`: see ApplyWorkflow::base_revision.
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command);
 
 /// Deletes the workflow. If `command.cancel` is set, first cancels the live instances of the

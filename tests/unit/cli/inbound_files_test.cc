@@ -129,6 +129,8 @@ TEST_F(InboundFiles, ReportWhatIsNotInThemAndKeepIt) {
 
 TEST_F(InboundFiles, ChangeNothingInADryRun) {
   const std::string path = file("inbound.yaml", kOrdersAndPay);
+  EXPECT_EQ(run({"workflow", "apply", path, "--base-revision", "1"}).code, 2)
+      << "it is of a definition";
   const CommandOutput dry = run({"workflow", "apply", path, "--dry-run"});
   EXPECT_THAT(dry.out, HasSubstr("source   orders  -         would change")) << dry.err;
   EXPECT_EQ(run({"source", "list", "-o", "name"}).out, "");

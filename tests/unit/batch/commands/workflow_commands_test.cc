@@ -17,6 +17,30 @@ TEST(WorkflowCommands, ApplyAddsARevisionOnlyForAChangedText) {
   EXPECT_EQ(rig.must(second), (Json{{"id", "ends"}, {"revision", 2}, {"changed", true}}));
 }
 
+TEST(WorkflowCommands, ApplyIsRefusedIfThereIsAnotherRevisionThanItsBase) {
+  CommandRig rig;
+  ApplyWorkflow first = CommandRig::apply_workflow(kEnds);
+  first.base_revision = 1;
+  EXPECT_EQ(
+      rig.refusal(first),
+      (Error{"workflow.revision_conflict",
+             "workflow \"ends\" has no revision now, and the definition was made from revision "
+             "1; read the newest revision, and apply the change to it"}));
+  first.base_revision = 0;
+  EXPECT_EQ(rig.must(first)["revision"], 1);
+  EXPECT_EQ(rig.must(first)["changed"], false) << "the newest revision has the same text";
+  ApplyWorkflow second = CommandRig::apply_workflow(std::string(kEnds) + "\n");
+  second.base_revision = 1;
+  EXPECT_EQ(rig.must(second)["revision"], 2);
+  ApplyWorkflow third = CommandRig::apply_workflow(std::string(kEnds) + "\n\n");
+  third.base_revision = 1;
+  EXPECT_EQ(rig.refusal(third).code, "workflow.revision_conflict");
+  third.base_revision = 0;
+  EXPECT_EQ(rig.refusal(third).code, "workflow.revision_conflict");
+  third.base_revision.reset();
+  EXPECT_EQ(rig.must(third)["revision"], 3);
+}
+
 TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
