@@ -186,7 +186,7 @@ class ManyRuns : public MillraceTest {
 };
 
 TEST_F(ManyRuns, LeaveRowsFilesAndMemoryFlat) {
-  const size_t rounds = number_from("MILLRACE_ROUNDS", 20'000);
+  const size_t rounds = number_from("MILLRACE_ROUNDS", 8'000);
   fmt::print("MILLRACE_ROUNDS={}\n", rounds);
   Campaign campaign("runs by `continueAsNew`", "rows, history, files and memory are flat");
   millrace_.apply(kCountedRounds);

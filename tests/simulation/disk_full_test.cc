@@ -170,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Each, DiskFull,
 TEST(MapFull, RefusesOnlyNewWorkAndLosesNothing) {
   Campaign campaign("map full",
                     "refused with store.full, reads and deletes succeed, nothing lost or repeated");
-  for (uint64_t pages = 1; pages <= kMost; ++pages) {
+  // Every second number: a page more is rarely another place where the map is full.
+  for (uint64_t pages = 1; pages <= kMost; pages += 2) {
     campaign.run(fmt::format("{} pages are left", pages), [&] {
       Work work;
       const auto limit_map = [&](uint64_t bytes) {

@@ -20,7 +20,7 @@ const uint64_t kSteps = number_from_environment("MILLRACE_STEPS", 3'000);
 
 TEST(RandomFaults, LoseNothingAndRepeatNothing) {
   Campaign campaign("random faults in simulation", "all events applied once, in order and in time");
-  for (const uint64_t seed : seeds(10)) {
+  for (const uint64_t seed : seeds(6)) {
     campaign.run(fmt::format("MILLRACE_SEED={}", seed), [&] {
       Simulation simulation(seed);
       simulation.run(static_cast<int>(kSteps));
