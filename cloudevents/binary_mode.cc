@@ -119,7 +119,8 @@ Result<ContentMode> content_mode(const Headers& headers) {
   return is_batch ? ContentMode::kBatch : ContentMode::kStructured;
 }
 
-Result<Event> decode_binary(const Headers& headers, std::string_view body, size_t max_bytes) {
+Result<Event> decode_binary(const Headers& headers, std::string_view body,
+                            const EventLimits& limits) {
   const std::optional<std::string_view> type = TRY(content_type(headers));
   if (find_header(headers, "ce-specversion") == nullptr) {
     return fail(
@@ -127,11 +128,11 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
         "header \"ce-specversion\" is missing; expected this header (binary mode) or the content "
         "type application/cloudevents+json (structured mode)");
   }
-  if (const size_t bytes = binary_size(headers, body); bytes > max_bytes) {
-    return fail(kEventTooLarge.code,
-                fmt::format("the event has {} bytes; expected at most {}", bytes, max_bytes));
+  if (const size_t bytes = binary_size(headers, body); bytes > limits.event_bytes) {
+    return fail(kEventTooLarge.code, fmt::format("the event has {} bytes; expected at most {}",
+                                                 bytes, limits.event_bytes));
   }
-  EventBuilder builder;
+  EventBuilder builder(limits.extensions);
   for (const auto& [name, value] : headers) {
     if (!is_attribute_header(name)) continue;
     std::string text = TRY(decode_header_value(name, value));

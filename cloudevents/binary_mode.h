@@ -11,6 +11,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "cloudevents/headers.h"
+#include "cloudevents/limits.h"
 
 namespace millrace {
 
@@ -42,7 +43,8 @@ bool has_declared_data(const std::optional<std::string>& content_type, std::stri
 /// Reads an event in binary mode. All extension attributes become text; an empty body means no
 /// data. The event's content type is taken from the header `content-type` or `ce-datacontenttype`;
 /// if both are present, they must be equal. Errors: `event.*`, except those of the JSON format.
-Result<Event> decode_binary(const Headers& headers, std::string_view body, size_t max_bytes);
+Result<Event> decode_binary(const Headers& headers, std::string_view body,
+                            const EventLimits& limits = {});
 
 /// The headers of an event in binary mode, in printable ASCII only. Precondition: check_event
 /// accepts the event. If the event has no content type and its data is JSON, `content-type` is

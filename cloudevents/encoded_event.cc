@@ -31,10 +31,10 @@ std::optional<Attributes> read_plain(ContentMode mode, const NatsMessage& messag
 EncodedEvent::EncodedEvent(Event event)
     : attributes_(event), bytes_(std::move(event.data)), data_json_(event.data_json) {}
 
-Result<EncodedEvent> EncodedEvent::take(NatsMessage& message, size_t max_bytes) {
+Result<EncodedEvent> EncodedEvent::take(NatsMessage& message, const EventLimits& limits) {
   const ContentMode mode = TRY(content_mode(message.headers));
-  std::optional<Attributes> attributes = read_plain(mode, message, max_bytes);
-  if (!attributes) return EncodedEvent(TRY(decode_nats(message, max_bytes)));
+  std::optional<Attributes> attributes = read_plain(mode, message, limits.event_bytes);
+  if (!attributes) return EncodedEvent(TRY(decode_nats(message, limits)));
   EncodedEvent taken;
   taken.attributes_ = std::move(*attributes);
   taken.is_json_event_ = mode == ContentMode::kStructured;

@@ -23,7 +23,7 @@ class EncodedEvent {
 
   /// Reads the event in a message and, on success, moves the data out of the message. take()
   /// accepts the same events and returns the same errors as decode_nats().
-  static Result<EncodedEvent> take(NatsMessage& message, size_t max_bytes = kMaxEventBytes);
+  static Result<EncodedEvent> take(NatsMessage& message, const EventLimits& limits = {});
 
   const Attributes& attributes() const { return attributes_; }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/own_attributes.h"
 #include "cloudevents/errors.h"
 
 namespace millrace {
@@ -48,11 +49,9 @@ Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> va
     return fail(kEventDuplicateAttribute.code,
                 fmt::format("attribute {} is given twice; expected once", shown(name)));
   }
-  if (event_.extensions.size() + absent_.size() > most_extensions_) {
-    return fail(kEventTooManyAttributes.code,
-                fmt::format("the event has more than {0} extension attributes; expected at most "
-                            "{0}: put the others into the data",
-                            most_extensions_));
+  const bool counts = !is_core_attribute(name) && !is_own_attribute(name);
+  if (counts && ++counted_ > most_extensions_) {
+    return tl::unexpected(too_many_attributes(most_extensions_));
   }
   return {};
 }
@@ -82,7 +81,7 @@ Result<Event> EventBuilder::finish() && {
   event_.time = std::move(time.value);
   event_.datacontenttype = std::move(datacontenttype.value);
   event_.dataschema = std::move(dataschema.value);
-  if (const Status checked = check_event(event_); !checked) {
+  if (const Status checked = check_event(event_, most_extensions_); !checked) {
     return tl::unexpected(checked.error());
   }
   return std::move(event_);

@@ -20,7 +20,7 @@ namespace millrace {
 
 class EventBuilder {
  public:
-  /// `most_extensions`: how many extension attributes may be added.
+  /// `most_extensions`: as EventLimits::extensions.
   explicit EventBuilder(size_t most_extensions = kMaxExtensions)
       : most_extensions_(most_extensions) {}
 
@@ -49,6 +49,7 @@ class EventBuilder {
   };
 
   size_t most_extensions_;
+  size_t counted_ = 0;  ///< the extensions that were added and that count for most_extensions_
   std::array<Core, kCoreAttributes.size()> core_;  ///< in the order of kCoreAttributes
   std::set<std::string, std::less<>> absent_;      ///< extensions that were added as null
   Event event_;  ///< has the data and the extension attributes that were added so far

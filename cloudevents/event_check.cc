@@ -7,6 +7,7 @@
 
 #include "base/byte_set.h"
 #include "base/bytes.h"
+#include "base/own_attributes.h"
 #include "base/time.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/headers.h"
@@ -85,7 +86,14 @@ std::optional<int32_t> attribute_integer(const Json& number) {
   return number.is_number_integer() ? within(number.get<int64_t>()) : std::nullopt;
 }
 
-Status check_event(const Event& event) {
+Error too_many_attributes(size_t most) {
+  return {kEventTooManyAttributes.code,
+          fmt::format("the event has more than {0} extension attributes; expected at most {0}: put "
+                      "the others into the data",
+                      most)};
+}
+
+Status check_event(const Event& event, size_t most_extensions) {
   const auto given = [](const std::optional<std::string>& value) {
     return value ? &*value : nullptr;
   };
@@ -117,7 +125,11 @@ Status check_event(const Event& event) {
     return unlike(kEventAttributeValue, "dataschema", *event.dataschema,
                   "an absolute URI (RFC 3986), with its scheme");
   }
+  size_t counted = 0;
   for (const auto& [name, value] : event.extensions) {
+    if (!is_own_attribute(name) && ++counted > most_extensions) {
+      return tl::unexpected(too_many_attributes(most_extensions));
+    }
     if (!is_attribute_name(name) || is_core_attribute(name)) {
       const std::string lower = to_lower(name);
       const bool is_case = lower != name && is_attribute_name(lower) && !is_core_attribute(lower);

@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "cloudevents/limits.h"
 
 namespace millrace {
 
@@ -37,10 +38,13 @@ bool is_attribute_string(std::string_view bytes);
 /// number, or has more than 32 bits.
 std::optional<int32_t> attribute_integer(const Json& number);
 
-/// Checks an event; the error names the first rule that the event breaks. Errors:
-/// `event.empty_attribute`, `event.attribute_name`, `event.attribute_value`, `event.time`,
-/// `event.content_type`.
-Status check_event(const Event& event);
+/// Error `event.too_many_attributes`.
+Error too_many_attributes(size_t most);
+
+/// Checks an event; the error names the first rule that the event breaks. `most_extensions`: as
+/// EventLimits::extensions. Errors: `event.empty_attribute`, `event.attribute_name`,
+/// `event.attribute_value`, `event.time`, `event.content_type`, `event.too_many_attributes`.
+Status check_event(const Event& event, size_t most_extensions = kMaxExtensions);
 
 /// The text in quotes for a message, cut to about 80 bytes. Characters that an attribute must not
 /// contain are written as in `\u0085`, because a terminal might interpret them; if the text is not

@@ -8,14 +8,14 @@ namespace millrace {
 namespace {
 
 Result<Event> decode_one(ContentMode mode, const Headers& headers, std::string_view body,
-                         size_t max_bytes) {
-  if (mode == ContentMode::kStructured) return decode_json_event(body, max_bytes);
+                         const EventLimits& limits) {
+  if (mode == ContentMode::kStructured) return decode_json_event(body, limits);
   if (find_header(headers, "ce-datacontenttype") != nullptr) {
     return fail(kEventContentType.code,
                 "header \"ce-datacontenttype\" is present; expected \"content-type\" instead (HTTP "
                 "binding, section 3.1.1)");
   }
-  return decode_binary(headers, body, max_bytes);
+  return decode_binary(headers, body, limits);
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ Result<std::vector<Event>> decode_http(const Headers& headers, std::string_view 
   const ContentMode mode = TRY(content_mode(headers));
   if (mode == ContentMode::kBatch) return decode_json_batch(body, limits);
   std::vector<Event> events;
-  events.push_back(TRY(decode_one(mode, headers, body, limits.event_bytes)));
+  events.push_back(TRY(decode_one(mode, headers, body, limits)));
   return events;
 }
 

@@ -1,7 +1,6 @@
 #include "cloudevents/json_format.h"
 
 #include <charconv>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -218,18 +217,11 @@ void append_data(std::string& out, const Event& event) {
 
 }  // namespace
 
-Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
+Result<Event> decode_json_event(std::string_view text, const EventLimits& limits) {
   if (const Status checked = check_utf8(text); !checked) {
     return tl::unexpected(checked.error());
   }
-  return decode_object(text, {.event_bytes = max_bytes});
-}
-
-Result<Event> decode_stored_event(std::string_view text) {
-  if (const Status checked = check_utf8(text); !checked) {
-    return tl::unexpected(checked.error());
-  }
-  return decode_object(text, {.extensions = std::numeric_limits<size_t>::max()});
+  return decode_object(text, limits);
 }
 
 std::optional<std::string> json_event_data(std::string_view text,

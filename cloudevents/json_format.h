@@ -18,11 +18,7 @@ namespace millrace {
 /// Reads one event. An attribute that is null counts as absent (section 2.2). A `data` that is null
 /// counts as absent too: a workflow sees null in both cases. Errors: `event.*`, except those of
 /// headers and batches.
-Result<Event> decode_json_event(std::string_view text, size_t max_bytes = kMaxEventBytes);
-
-/// Reads an event of a row of the store, which may have more attributes than the limit: an earlier
-/// release had none. Errors: those of decode_json_event.
-Result<Event> decode_stored_event(std::string_view text);
+Result<Event> decode_json_event(std::string_view text, const EventLimits& limits = {});
 
 /// The data of an event in the JSON format; nullopt: the event has no data. Precondition:
 /// decode_json_event accepts the text, the event has no `data_base64`, and `content_type` is that

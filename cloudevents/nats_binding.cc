@@ -6,12 +6,12 @@
 
 namespace millrace {
 
-Result<Event> decode_nats(const NatsMessage& message, size_t max_bytes) {
+Result<Event> decode_nats(const NatsMessage& message, const EventLimits& limits) {
   switch (TRY(content_mode(message.headers))) {
     case ContentMode::kStructured:
-      return decode_json_event(message.data, max_bytes);
+      return decode_json_event(message.data, limits);
     case ContentMode::kBinary:
-      return decode_binary(message.headers, message.data, max_bytes);
+      return decode_binary(message.headers, message.data, limits);
     case ContentMode::kBatch:
       break;
   }

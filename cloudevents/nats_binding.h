@@ -20,7 +20,7 @@ struct NatsMessage {
 /// Reads the event in a message; the subject is ignored. A message without a content type and
 /// without `ce-` headers is read in the JSON format. Errors: `event.*`; for a batch
 /// `event.unsupported_format`.
-Result<Event> decode_nats(const NatsMessage& message, size_t max_bytes = kMaxEventBytes);
+Result<Event> decode_nats(const NatsMessage& message, const EventLimits& limits = {});
 
 /// The event as a message in structured mode; the caller sets the subject (event_subject).
 NatsMessage encode_nats(const Event& event);

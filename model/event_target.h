@@ -9,15 +9,13 @@
 
 #include "base/event.h"
 #include "base/ids.h"
+#include "base/own_attributes.h"
 #include "model/instance.h"
 
 namespace millrace {
 
-/// The extension attribute with the target: `workflow/<number>`, the number of a workflow in the
-/// store, or `instance/<id>`. An event with another text has no effect.
-inline constexpr std::string_view kTargetAttribute = "millraceonly";
-
-/// The texts of the attribute.
+/// The texts of kTargetAttribute: `workflow/<number>`, the number of a workflow in the store, or
+/// `instance/<id>`. An event with another text has no effect.
 std::string workflow_target(WorkflowNumber workflow);
 std::string instance_target(const InstanceId& instance);
 

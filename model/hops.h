@@ -1,6 +1,6 @@
 // Hops: the number of generated events in a chain in which each event was published by an instance
-// that the previous event had started or woken. The count is an extension attribute of the events.
-// A limit on the count stops workflows that trigger each other endlessly. Pure.
+// that the previous event had started or woken. The count is the extension attribute kHopsAttribute
+// of the events. A limit on the count stops workflows that trigger each other endlessly. Pure.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,10 @@
 #include <string_view>
 
 #include "base/event.h"
+#include "base/own_attributes.h"
 #include "base/time.h"
 
 namespace millrace {
-
-/// The extension attribute with the number of hops; an event without this attribute has 0 hops.
-inline constexpr std::string_view kHopsAttribute = "millracehops";
 
 /// An event with more hops than this is not published: it becomes a dead letter with the code
 /// kHopsError.

@@ -145,7 +145,7 @@ Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const In
 
 Status Batch::give_up_webhook(const WebhookRecord& webhook, const Error& reason) {
   const std::string& ns = batch_.catalog.name_of(webhook.ns);
-  const Result<Event> event = decode_stored_event(webhook.event);
+  const Result<Event> event = decode_json_event(webhook.event, kStoredEvents);
   if (!event) {
     batch_.damages.note(
         {std::string(kDamagedRow), fmt::format("the event for {} does not decode: {}",

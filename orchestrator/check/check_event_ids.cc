@@ -52,7 +52,7 @@ void Checker::check_published(const HistoryRecord& record) {
   const auto stored =
       value ? rows::decode(view_, Table::kDelayed, key, *value, decode_delayed) : fail("", "");
   Result<Event> event = fail("", "");
-  if (stored) event = decode_stored_event(stored->event);
+  if (stored) event = decode_json_event(stored->event, kStoredEvents);
   if (!event || event->id != *id) return;
   delayed_.erase(row);
   const std::string generated = format_rfc3339(record.time);
@@ -107,7 +107,8 @@ void Checker::check_unrecorded(uint64_t number) {
       value ? rows::decode(view_, Table::kDelayed, key, *value, decode_delayed) : fail("", "");
   if (!stored) return;
   const InstanceId& id = stored->instance;
-  const auto event = decode_stored_event(stored->event);  // check_delayed() reports a damaged event
+  const auto event =
+      decode_json_event(stored->event, kStoredEvents);  // check_delayed() reports a damaged event
   const auto step = event ? step_of_event(event->id, id) : std::nullopt;
   if (!step) return;
   const auto generated = parse_rfc3339(event->time.value_or(""));
@@ -146,11 +147,11 @@ std::optional<std::string> Checker::event_id_in(const Place& place, std::string_
   Result<Event> event = fail("", "");
   if (place.table == Table::kDelayed) {
     const auto record = rows::decode(view_, place.table, place.key, value, decode_delayed);
-    if (record) event = decode_stored_event(record->event);
+    if (record) event = decode_json_event(record->event, kStoredEvents);
   } else {
     const auto record = rows::decode(view_, place.table, place.key, value, decode_outbox);
     const bool is_event = record && record->message.subject.starts_with(kEventSubjectPrefix);
-    if (is_event) event = decode_nats(record->message);
+    if (is_event) event = decode_nats(record->message, kStoredEvents);
   }
   return event ? std::optional(std::move(event->id)) : std::nullopt;
 }

@@ -37,7 +37,7 @@ std::string lifecycle_subject(const Event& event) {
 /// When an instance generated the event in a message; nullopt: the message has no event, or the
 /// event has no time.
 std::optional<TimePoint> generated_at(const NatsMessage& message) {
-  const auto event = decode_nats(message);
+  const auto event = decode_nats(message, kStoredEvents);
   const auto at = event ? parse_rfc3339(event->time.value_or("")) : fail("", "");
   return at ? std::optional(*at) : std::nullopt;
 }
@@ -158,7 +158,7 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     }
     return;
   }
-  const auto event = decode_nats(message);
+  const auto event = decode_nats(message, kStoredEvents);
   if (!event) {
     add(StoreFault::kRowEvent, place,
         fmt::format("the event does not decode: {}", event.error().code));

@@ -397,7 +397,7 @@ void Checker::check_utf8(std::string_view text, const Place& place, std::string_
 }
 
 std::optional<Event> Checker::check_event(std::string_view text, const Place& place) {
-  Result<Event> event = decode_stored_event(text);
+  Result<Event> event = decode_json_event(text, kStoredEvents);
   if (event) return std::move(*event);
   add(StoreFault::kRowEvent, place,
       fmt::format("the event does not decode: {}", event.error().code));

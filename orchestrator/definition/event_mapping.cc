@@ -9,6 +9,7 @@
 
 #include "base/event.h"
 #include "base/excerpt.h"
+#include "base/own_attributes.h"
 #include "cloudevents/event_check.h"
 #include "expressions/program_facts.h"
 #include "orchestrator/definition/invalid_setting.h"
@@ -21,7 +22,6 @@ constexpr std::array kMappingKeys = {"type",    "source",     "id",  "time",
 
 /// Extension attributes that millrace sets itself.
 constexpr std::string_view kOwnAttributes = "millrace";
-constexpr std::string_view kReplayOf = "replayof";
 
 Result<Template> parse_mapped(const std::string& where, const Json& value) {
   Result<Template> read = Template::literal_or_jq(value, Template::Dot::kLiteral);
@@ -80,7 +80,7 @@ Result<Template> parse_attribute(const std::string& where, const std::string& na
     return invalid_setting(where,
                            "the name of an attribute has only lower-case letters and digits");
   }
-  if (name.starts_with(kOwnAttributes) || name == kReplayOf) {
+  if (name.starts_with(kOwnAttributes) || name == kReplayAttribute) {
     return invalid_setting(where, "millrace sets this attribute itself; choose another name");
   }
   if (value.is_string()) {

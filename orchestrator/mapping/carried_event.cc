@@ -41,14 +41,14 @@ bool has_required_attributes(std::string_view text) {
 }  // namespace
 
 std::optional<Result<Event>> carried_event(const Headers& headers, std::string_view body,
-                                           size_t max_bytes) {
+                                           const EventLimits& limits) {
   if (is_of_events(headers)) {
-    return decode_nats({.subject = "", .headers = headers, .data = std::string(body)}, max_bytes);
+    return decode_nats({.subject = "", .headers = headers, .data = std::string(body)}, limits);
   }
   const std::string* const type = find_header(headers, "content-type");
   if (type != nullptr && !is_json_content_type(*type)) return std::nullopt;
   if (!has_required_attributes(body)) return std::nullopt;
-  return decode_json_event(body, max_bytes);
+  return decode_json_event(body, limits);
 }
 
 }  // namespace millrace

@@ -18,6 +18,6 @@ namespace millrace {
 /// `specversion`, `id`, `source` and `type`, if the content type is JSON or missing. nullopt: it is
 /// no CloudEvent. Errors `event.*`: it is one, and not valid, or a batch.
 std::optional<Result<Event>> carried_event(const Headers& headers, std::string_view body,
-                                           size_t max_bytes = kMaxEventBytes);
+                                           const EventLimits& limits = {});
 
 }  // namespace millrace

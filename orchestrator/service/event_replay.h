@@ -8,15 +8,13 @@
 
 #include "base/event.h"
 #include "base/json.h"
+#include "base/own_attributes.h"
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/service/event_desk.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
-
-/// The extension attribute of a replayed event that has the id of the original event.
-inline constexpr std::string_view kReplayAttribute = "replayof";
 
 /// The event with these context attributes, which are set or replaced: extension attributes,
 /// `type`, `source` and `subject`. Errors: `event.attribute_name` (another attribute, or no name of

@@ -21,7 +21,7 @@ namespace millrace::fuzz {
 namespace {
 
 /// An encoded event may be larger than the event that was decoded.
-constexpr size_t kNoLimit = size_t{1} << 40;
+constexpr EventLimits kNoLimit{.event_bytes = size_t{1} << 40};
 
 Event without_data(Event event) {
   event.data.reset();
@@ -70,7 +70,7 @@ void check_binary_form(const Event& event) {
     return;
   }
   CHECK(mode && *mode == ContentMode::kBinary);
-  const EventLimits limits{.event_bytes = kNoLimit};
+  const EventLimits limits = kNoLimit;
   const Result<std::vector<Event>> again = decode_http(message.headers, message.body, limits);
   // JSON is not required of data that says it is JSON: `data_base64` may hold any bytes. In binary
   // mode, such data is refused.

@@ -38,7 +38,7 @@ Error damaged_record(const Reader& reader, std::string_view kind) {
 }
 
 Result<Event> decode_event(Table table, std::string_view key, const std::string& json) {
-  Result<Event> event = decode_stored_event(json);
+  Result<Event> event = decode_json_event(json, kStoredEvents);
   if (event) return event;
   return tl::unexpected(
       damaged_row(table, key, fmt::format("its event does not decode: {}", event.error().message)));

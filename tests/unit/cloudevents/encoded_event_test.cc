@@ -24,11 +24,11 @@ std::optional<std::string> found(const Attributes& attributes, std::string_view 
 
 /// Compares the results of EncodedEvent::take() and decode_nats(). Returns whether the message is
 /// an event.
-bool expect_the_same(const NatsMessage& message, size_t max_bytes = kMaxEventBytes) {
+bool expect_the_same(const NatsMessage& message, const EventLimits& limits = {}) {
   const std::string shown = ::testing::PrintToString(message.headers) + " " + message.data;
-  const Result<Event> expected = decode_nats(message, max_bytes);
+  const Result<Event> expected = decode_nats(message, limits);
   NatsMessage taken_from = message;
-  const Result<EncodedEvent> taken = EncodedEvent::take(taken_from, max_bytes);
+  const Result<EncodedEvent> taken = EncodedEvent::take(taken_from, limits);
   EXPECT_EQ(taken.has_value(), expected.has_value()) << shown;
   if (!taken || !expected) {
     if (!taken && !expected) {
@@ -111,12 +111,12 @@ TEST(EncodedEvent, LetsTheDecoderReadEventsThatAreNotPlain) {
 
 TEST(EncodedEvent, LimitsTheSizeOfAnEvent) {
   const std::string text = structured(R"(, "data": "x")");
-  EXPECT_TRUE(expect_the_same({.data = text}, text.size()));
-  EXPECT_FALSE(expect_the_same({.data = text}, text.size() - 1));
+  EXPECT_TRUE(expect_the_same({.data = text}, {.event_bytes = text.size()}));
+  EXPECT_FALSE(expect_the_same({.data = text}, {.event_bytes = text.size() - 1}));
   size_t size = 4;
   for (const auto& [name, value] : binary({})) size += name.size() + value.size();
-  EXPECT_TRUE(expect_the_same({.headers = binary({}), .data = "data"}, size));
-  EXPECT_FALSE(expect_the_same({.headers = binary({}), .data = "data"}, size - 1));
+  EXPECT_TRUE(expect_the_same({.headers = binary({}), .data = "data"}, {.event_bytes = size}));
+  EXPECT_FALSE(expect_the_same({.headers = binary({}), .data = "data"}, {.event_bytes = size - 1}));
 }
 
 TEST(EncodedEvent, ReturnsTheEventThatItWasMadeFrom) {

@@ -148,7 +148,7 @@ TEST(JsonFormat, LimitsTheSizeOfAnEvent) {
   ASSERT_FALSE(decode_json_event(of_size(kMaxEventBytes + 1)));
   EXPECT_EQ(decode_json_event(of_size(kMaxEventBytes + 1)).error(),
             (Error{"event.too_large", "the event has 1048577 bytes; expected at most 1048576"}));
-  EXPECT_EQ(decode_json_event(of_size(200), 199).error().code, "event.too_large");
+  EXPECT_EQ(decode_json_event(of_size(200), {.event_bytes = 199}).error().code, "event.too_large");
 }
 
 TEST(JsonFormat, LimitsTheExtensionAttributesOfAnEvent) {
@@ -159,8 +159,15 @@ TEST(JsonFormat, LimitsTheExtensionAttributesOfAnEvent) {
                    "the others into the data"}));
 }
 
+TEST(JsonFormat, DoesNotCountTheAttributesThatMillraceAdds) {
+  EXPECT_TRUE(decode_json_event(
+      structured(extensions(kMaxExtensions) +
+                 R"(, "millracehops": 1, "replayof": "2", "millraceonly": "a")")));
+}
+
 TEST(JsonFormat, ReadsAStoredEventWithMoreAttributesThanTheLimit) {
-  const Result<Event> event = decode_stored_event(structured(extensions(kMaxExtensions + 1)));
+  const Result<Event> event =
+      decode_json_event(structured(extensions(kMaxExtensions + 1)), kStoredEvents);
   ASSERT_TRUE(event);
   EXPECT_EQ(event->extensions.size(), kMaxExtensions + 1);
 }

@@ -66,7 +66,7 @@ TEST(CarriedEvent, IsFoundInEachModeAndNowhereElse) {
 }
 
 TEST(CarriedEvent, HasTheLimitOfEvents) {
-  const auto carried = carried_event({}, kEvent, 10);
+  const auto carried = carried_event({}, kEvent, {.event_bytes = 10});
   ASSERT_TRUE(carried && !*carried);
   EXPECT_EQ(carried->error().code, "event.too_large");
 }
