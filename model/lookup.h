@@ -56,6 +56,13 @@ class Lookup {
   virtual bool is_held(NamespaceNumber /*space*/, const NamedService& /*service*/) const {
     return false;
   }
+  /// Why the namespace may generate no further event at that time: error
+  /// `millrace.quota.eventsPerSecond`; nullopt: it may, and the event is counted. An implementation
+  /// may count the refusal.
+  virtual std::optional<Error> refusal_of_generated(NamespaceNumber /*space*/,
+                                                    TimePoint /*now*/) const {
+    return std::nullopt;
+  }
   /// Why the namespace may store no further delayed event: error `millrace.quota.storeBytes`;
   /// nullopt: it may. An implementation may count the refusal.
   virtual std::optional<Error> refusal_of_delayed(NamespaceNumber /*space*/) const {

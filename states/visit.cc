@@ -390,6 +390,9 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
                   fmt::format("the event is larger than {} bytes, the most that can be published",
                               kMaxGeneratedEventBytes)}};
   }
+  if (auto refusal = lookup_.refusal_of_generated(instance_.ns, now_)) {
+    return Raise{*std::move(refusal)};
+  }
   if (at) {
     if (auto refusal = lookup_.refusal_of_delayed(instance_.ns)) return Raise{*std::move(refusal)};
   }

@@ -16,6 +16,9 @@ constexpr uint64_t kPartOfReserve = 8;
 /// leads: a quarter.
 constexpr uint64_t kPartFarBeyond = 4;
 
+/// How many seconds' events a namespace may generate at once.
+constexpr uint64_t kBurstOfGenerated = 2;
+
 /// Whether `bytes` are that part of the quota more than the quota, or still more.
 bool is_beyond(uint64_t bytes, uint64_t most, uint64_t part) {
   return bytes >= most && bytes - most >= most / part;
@@ -48,6 +51,17 @@ Result<std::optional<Error>> Quotas::refusal_of_variable(const VariableName& nam
   if (!before && !is_damaged_row(before.error())) return tl::unexpected(before.error());
   if (before && *before && bytes <= (*before)->size) return std::optional<Error>();
   return std::optional(refuse_over_quota(batch_, name.owner.ns, Quota::kStoreBytes));
+}
+
+std::optional<Error> Quotas::refusal_of_generated(NamespaceNumber ns, TimePoint now) {
+  const uint64_t per_second = batch_.catalog.settings(ns).quotas.of(Quota::kEventsPerSecond);
+  if (per_second == kUnlimited) {
+    generated_.erase(ns);
+    return std::nullopt;
+  }
+  const Rate rate{.per_second = per_second, .seconds = kBurstOfGenerated};
+  if (rate.take(generated_[ns], now)) return std::nullopt;
+  return refuse_over_quota(batch_, ns, Quota::kEventsPerSecond);
 }
 
 Result<bool> Quotas::is_full(NamespaceNumber ns) { return has_used(ns, 0); }

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 
 #include "base/result.h"
 #include "model/instance.h"
 #include "model/quota.h"
+#include "model/rate.h"
 #include "model/variable.h"
 #include "orchestrator/batch/batch_state.h"
 
@@ -35,6 +37,11 @@ class Quotas {
   /// than the present one is permitted.
   Result<std::optional<Error>> refusal_of_variable(const VariableName& name, size_t bytes);
 
+  /// Of an event that an instance generates at that time: error `millrace.quota.eventsPerSecond`.
+  /// The generated events of the namespace count together, besides those that the stream brings
+  /// (event_rates.h). In memory only: after a restart the namespace may generate as many again.
+  std::optional<Error> refusal_of_generated(NamespaceNumber ns, TimePoint now);
+
   /// Whether the quota `storeBytes` of the namespace is used up.
   Result<bool> is_full(NamespaceNumber ns);
 
@@ -54,6 +61,7 @@ class Quotas {
   Result<uint64_t> bytes_of(NamespaceNumber ns);
 
   BatchState& batch_;
+  std::map<NamespaceNumber, RateUse> generated_;  ///< of namespaces that have the quota
 };
 
 /// Counts what a quota refuses, and returns its error.

@@ -53,6 +53,10 @@ const ServicePolicy* StoreLookup::service_policy(NamespaceNumber ns,
   return setting == nullptr || setting->policy.empty() ? nullptr : &setting->policy;
 }
 
+std::optional<Error> StoreLookup::refusal_of_generated(NamespaceNumber ns, TimePoint now) const {
+  return quotas_ == nullptr ? std::nullopt : quotas_->refusal_of_generated(ns, now);
+}
+
 std::optional<Error> StoreLookup::refusal_of_delayed(NamespaceNumber ns) const {
   if (quotas_ == nullptr) return std::nullopt;
   return noted(quotas_->refusal_of_bytes(ns)).value_or(std::nullopt);

@@ -32,6 +32,7 @@ class StoreLookup final : public Lookup {
   bool is_held(NamespaceNumber ns, const NamedService& service) const override {
     return catalog_.is_held(ns, service);
   }
+  std::optional<Error> refusal_of_generated(NamespaceNumber ns, TimePoint now) const override;
   std::optional<Error> refusal_of_delayed(NamespaceNumber ns) const override;
   std::optional<Error> refusal_of_variable(const VariableName& name, size_t bytes) const override;
   std::string_view id_key() const override { return id_key_; }

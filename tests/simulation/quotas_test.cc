@@ -12,6 +12,7 @@ namespace millrace {
 namespace {
 
 using std::chrono::hours;
+using std::chrono::seconds;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -163,6 +164,33 @@ states:
   const std::string id = world.start("parent")["id"];
   EXPECT_EQ(world.status(id), "complete");
   EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "millrace.quota.instances");
+}
+
+TEST_F(QuotaWorld, RefusesGeneratedEventsBeyondTheEventsPerSecond) {
+  limit(R"({"eventsPerSecond": 2})");
+  world.apply(R"(
+id: storm
+states:
+- id: boom
+  type: generateEvent
+  event: {type: boom, source: s}
+  transition: boom
+  catch: [{error: millrace.quota.eventsPerSecond, transition: caught}]
+- {id: caught, type: noop}
+)");
+  const auto generated = [&] {
+    const std::string id = world.start("storm")["id"];
+    EXPECT_EQ(world.status(id), "complete");
+    EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "millrace.quota.eventsPerSecond");
+    const Json records = world.history_items(id);
+    return std::count_if(records.begin(), records.end(),
+                         [](const Json& one) { return one["kind"] == "published"; });
+  };
+  EXPECT_EQ(generated(), 4) << "those of two seconds at once";
+  EXPECT_EQ(generated(), 0) << "another instance of the namespace";
+  EXPECT_EQ(refusals("eventsPerSecond"), 2);
+  world.run_for(seconds(1));
+  EXPECT_EQ(generated(), 2);
 }
 
 TEST_F(QuotaWorld, UsesUpATickThatCannotStartAnInstance) {
