@@ -277,13 +277,14 @@ std::string says(const JudgedListener& one, const EventStanding& event) {
   return "";
 }
 
-Json to_json(const PredicateResult& one, const Disclosure& disclosure) {
+Json to_json(const PredicateResult& one, const Disclosure& disclosure, bool is_test) {
   const bool is_equality = one.predicate.kind == Predicate::Kind::kEquals;
   Json asks = disclosure.over(one.predicate.text);
   const bool is_shown = !disclosure.hides() && asks == Json(one.predicate.text);
-  // Together with `holds`, the value of the event would show what a mask hides.
+  // Together with `holds`, the value of a stored event would show what a mask hides. That of an
+  // event that is tried is the caller's own: a mask would show how far it is right.
   Json got = one.got ? Json(*one.got) : Json();
-  if (one.got && !disclosure.hides()) got = disclosure.over(std::move(got));
+  if (one.got && !is_test && !disclosure.hides()) got = disclosure.over(std::move(got));
   Json json{{"attribute", one.predicate.attribute},
             {"kind", is_equality ? "equals" : "pattern"},
             {"asks", std::move(asks)},
@@ -303,7 +304,7 @@ Json verdict_json(const JudgedListener& one, const EventStanding& event,
                   const Disclosure& disclosure) {
   Json predicates = Json::array();
   for (const PredicateResult& predicate : one.result.predicates) {
-    predicates.push_back(to_json(predicate, disclosure));
+    predicates.push_back(to_json(predicate, disclosure, !event.position));
   }
   Json json{{"verdict", to_string(one.verdict)},
             {"says", says(one, event)},

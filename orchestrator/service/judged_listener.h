@@ -132,9 +132,10 @@ std::string says(const JudgedListener& one, const EventStanding& event);
 std::string fit_says(const JudgedListener& one);
 
 /// {"attribute","kind","asks","got","holds","hint"?,"says"?,"fits"?}: what is asked is disclosed,
-/// values of secrets are masked in `got` too, and a predicate of which something is hidden has no
-/// hint. `fits` is a value for which the predicate holds; it is missing if a mask would change it.
-Json to_json(const PredicateResult& one, const Disclosure& disclosure);
+/// values of secrets are masked in `got` too unless the caller sent it (`is_test`), and a predicate
+/// of which something is hidden has no hint. `fits` is a value for which the predicate holds; it is
+/// missing if a mask would change it.
+Json to_json(const PredicateResult& one, const Disclosure& disclosure, bool is_test = false);
 
 /// The members that describe the verdict: "verdict", "says", "predicates", "lookbackFrom"?,
 /// "waitsFor"?, "correlate"?, "nearGroups"?, "corrections"?, "moreGroups"?, "leftPartner"?,

@@ -21,9 +21,9 @@ constexpr size_t kMostParts = 4'000;
 /// How deep JSON strings in JSON strings are decoded.
 constexpr int kMostEscapes = 3;
 
-/// How much of a value must be there so that it is masked although it is cut: half of it, at most
-/// this many bytes.
-constexpr size_t kEnoughOfACut = 8;
+/// How much of a value must be there so that it is masked although it is cut: half of it. If less
+/// was enough, a caller who reads back texts of its own would see how far a guess is right.
+size_t enough_of_a_cut(size_t value) { return std::max(SecretMasks::kLeastBytes, value / 2); }
 
 /// A form in which a value may be in a text.
 struct Form {
@@ -172,8 +172,7 @@ struct SecretMasks::Index {
     left -= std::min<uint64_t>(left, common + 1);
     if (common == form.text.size()) return common;
     const bool is_cut = common == rest.size() || rest.substr(common).starts_with("...");
-    const size_t enough = std::max(kLeastBytes, std::min(kEnoughOfACut, form.text.size() / 2));
-    return is_cut && common >= enough ? common : 0;
+    return is_cut && common >= enough_of_a_cut(form.text.size()) ? common : 0;
   }
 
   /// Adds what is masked in the text, as ranges of the original; false: `left` is used up. `origin`

@@ -37,8 +37,8 @@ class SecretMasks {
   /// ignored.
   static std::optional<SecretMasks> make(const std::vector<std::string>& values);
 
-  /// The text with masks. The begin of a value is masked, too, if the text was cut behind it: at
-  /// its end, or where `...` follows. nullopt: the budget is used up.
+  /// The text with masks. At least half of a value is masked, too, if the text was cut behind it:
+  /// at its end, or where `...` follows. nullopt: the budget is used up.
   std::optional<std::string> mask_text(std::string_view text, MaskBudget& budget) const;
 
   /// The JSON value with masks in its strings, in the names of its members and instead of its

@@ -142,6 +142,9 @@ TEST_F(LocalWhyDeskTest, MaskTheValuesOfSecretsInWhatAnInstanceAsksFor) {
   EXPECT_EQ(predicate["holds"], false);
   EXPECT_FALSE(predicate.contains("hint")) << "a hint would show something of the value";
   EXPECT_FALSE(predicate.contains("fits"));
+  const Json tried = of_test(R"(,"orderid":"KEY-4711-0815")")["near"][0]["predicates"][0];
+  EXPECT_EQ(tried["asks"], "key-***");
+  EXPECT_EQ(tried["got"], "KEY-4711-0815") << "a mask would say that the guess is right";
 }
 
 TEST_F(LocalWhyDeskTest, JudgeSomeOfManyInstancesThatAskForTheValue) {
