@@ -329,10 +329,10 @@ std::string throttle_lines(const Json& instance, const WhyTextOptions& options) 
          paused_workflow_lines(throttled, instance, options) + end_of_wait_line(throttled);
 }
 
-/// For what an instance waits that has neither an event nor a call to wait for.
+/// For what an instance waits that has a step to make; empty: it has none.
 std::string step_line(const Json& instance) {
   const Json step = instance.value("step", Json());
-  if (!step.is_object()) return "It waits for no event now.\n";
+  if (!step.is_object()) return "";
   size_t waiting = 0;
   size_t running = 0;
   for (const Json& kind : step.value("evaluations", Json::object())) {
@@ -363,7 +363,9 @@ std::string why_of_instance_text(const Json& answer, const WhyTextOptions& optio
   text += throttle_lines(instance, options);
   text += waiting_call_lines(instance, options);
   const bool waits_for_none = waits.empty() && entering.empty() && others.empty();
-  if (waits_for_none && !instance.contains("paused")) text += step_line(instance);
+  const bool is_shown = !instance.contains("paused") && !instance.contains("step");
+  if (waits_for_none && is_shown) text += "It waits for no event now.\n";
+  text += step_line(instance);
   text += passed_line(instance, options) + compensation_line(instance, options) + others;
   for (const Json& one : entering) {
     text += fmt::format("  will wait for {}{}\n", member_text(one, "type"), window_text(one));

@@ -71,6 +71,7 @@ std::string cause_text(const Json& wait) {
   if (what == "answer")
     return name.empty() ? "it has no answer yet" : service + " has not answered";
   if (what == "worker") return "no worker of " + service + " has taken it";
+  if (what == "connection") return "it waits for a connection to " + service;
   if (what == "slot") return "it waits for a slot of " + service;
   if (what == "throttle") return "it waits for the throttle of " + service;
   if (what == "service") return service + " is paused";

@@ -137,11 +137,13 @@ Json awaited_call() {
       call_wait(),
       {
           {"for",
-           word({"callback", "subflow", "answer", "worker", "slot", "throttle", "service",
-                 "attempt", "others", "resume"},
+           word({"callback", "subflow", "answer", "worker", "connection", "slot", "throttle",
+                 "service", "attempt", "others", "resume"},
                 "`callback`: its service has accepted the task, and answers it later; `subflow`: "
                 "for the end of its instance; `answer`: of the service, worker or container that "
-                "has the task; `worker`: no worker has taken the task; `slot`; `throttle`; "
+                "has the task; `worker`: no worker has taken the task; `connection`: the HTTP "
+                "service "
+                "has not got the request; `slot`; `throttle`; "
                 "`service`: it is "
                 "paused; `attempt`: for the next one; `others`: for other calls of the state; "
                 "`resume`: of the instance.")},

@@ -54,6 +54,14 @@ bool CallWaits::has_workers(const NamedService& service) const {
   return std::holds_alternative<WorkQueue>(*found->second.target);
 }
 
+/// Whether the tasks of the service are HTTP requests.
+bool CallWaits::is_http(const NamedService& service) const {
+  const NamespaceSettings& settings = settings_of(service);
+  const auto found = settings.services.find(service.name);
+  return found != settings.services.end() && found->second.target &&
+         std::holds_alternative<HttpService>(*found->second.target);
+}
+
 /// Whether the task waits for its slot.
 Result<bool> CallWaits::is_queued(const StartTask& task) const {
   if (!task.slot) return false;
@@ -78,7 +86,8 @@ Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask
   if (TRY(is_throttled(*task))) return "throttle";
   const auto* const service = std::get_if<NamedService>(&task->runs);
   if (service == nullptr) return "answer";
-  return has_workers(*service) ? "worker" : "answer";
+  if (has_workers(*service)) return "worker";
+  return is_http(*service) ? "connection" : "answer";
 }
 
 Result<Json> CallWaits::of(size_t index) {

@@ -38,7 +38,8 @@ class CallWaits {
   /// call_wait() of the open call with that index, with {"for","service"?,"global"?,"deadline"?,
   /// "lastError"?}. `for` is what it waits for: "callback" (its service has accepted the task),
   /// "subflow" (the end of the instance), "answer" (of a service, a worker or a container that has
-  /// the task), "worker" (none has taken the task), "slot", "throttle", "service" (it is paused),
+  /// the task), "worker" (none has taken the task), "connection" (the HTTP service has not got the
+  /// request), "slot", "throttle", "service" (it is paused),
   /// "attempt" (the next one), "others" (other calls of the state), or "resume" (of the instance).
   /// A paused service comes before its slots and its throttle, which it holds.
   /// `deadline` is the earliest one that counts: not a timeout that a pause holds. Errors: those of
@@ -54,6 +55,7 @@ class CallWaits {
   Result<bool> is_throttled(const StartTask& task) const;
   const NamespaceSettings& settings_of(const NamedService& service) const;
   bool has_workers(const NamedService& service) const;
+  bool is_http(const NamedService& service) const;
 
   Parts parts_;
   NamespaceSettings own_;

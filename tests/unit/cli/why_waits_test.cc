@@ -42,6 +42,8 @@ TEST(WhyWaits, SayForWhatACallWaits) {
       {R"("for": "worker", "service": "mail")",
        begin + "no worker of the service mail has taken it; attempt 1, since S\n"
                "    millrace -n 'my shop' function list\n"},
+      {R"("for": "connection", "service": "mail")",
+       begin + "it waits for a connection to the service mail; attempt 1, since S\n"},
       {R"("for": "slot", "service": "mail")",
        begin + "it waits for a slot of the service mail; attempt 1, since S\n"},
       {R"("for": "throttle", "service": "mail")",

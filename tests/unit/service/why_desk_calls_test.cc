@@ -103,6 +103,8 @@ TEST_F(WhyOfCallsTest, SayWhetherAWorkerAServiceOrAPauseHoldsTheTask) {
   set_settings({{"services", {{"mail", {{"queue", "millrace.tasks.default.post"}}}}}});
   EXPECT_EQ(awaited(), "worker");
   set_settings({{"services", {{"mail", {{"url", "http://mail/x"}}}}}});
+  EXPECT_EQ(awaited(), "connection");
+  set_settings({{"services", {{"mail", {{"request", "svc.mail"}}}}}});
   EXPECT_EQ(awaited(), "answer");
   set_settings({{"services", {{"mail", {{"url", "http://mail/x"}}}}}, {"paused", {"mail"}}});
   EXPECT_EQ(awaited(), "service");
@@ -152,7 +154,7 @@ TEST_F(WhyOfCallsTest, TakeTheServicesOfTheNamespaceDefaultForAGlobalOne) {
   EXPECT_EQ(of_shop()["global"], true);
   const NamespaceNumber shop = std::exchange(ns, home);
   set_settings({{"services", {{"mail", {{"url", "http://mail/x"}}}}}, {"paused", {"mail"}}});
-  EXPECT_EQ(of_shop()["for"], "answer") << "a pause concerns the calls of its own namespace";
+  EXPECT_EQ(of_shop()["for"], "connection") << "a pause concerns the calls of its own namespace";
   ns = shop;
   set_settings({{"paused", {"mail"}}});
   EXPECT_EQ(of_shop()["for"], "service");
