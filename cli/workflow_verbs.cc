@@ -27,7 +27,7 @@ namespace {
 struct ApplyOptions {
   std::vector<std::string> files;  ///< files or folders; `-`: a definition on standard input
   bool dry_run = false;
-  std::string base_revision;
+  std::optional<std::string> base_revision;
 };
 
 struct RevisionOptions {
@@ -55,11 +55,11 @@ Fallible<Reply> apply_file(Session& session, const std::string& text, const Appl
     if (!lint) return lint;
     return give_up(ExitCode::kFindings, "definition.id", "the definition has no id");
   }
-  return session.client.send(
-      {.method = "PUT",
-       .path = session.path({"workflows", *id}),
-       .query = {{"dry_run", options.dry_run ? "1" : ""}, {"base_revision", options.base_revision}},
-       .body = text});
+  return session.client.send({.method = "PUT",
+                              .path = session.path({"workflows", *id}),
+                              .query = {{"dry_run", options.dry_run ? "1" : ""},
+                                        {"base_revision", options.base_revision.value_or("")}},
+                              .body = text});
 }
 
 /// Prints what was applied. A column has the kinds only if there are others than workflows.
@@ -165,7 +165,10 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
   Json applied = Json::array();
   ExitCode code = ExitCode::kOk;
   const std::vector<DefinitionFile> files = TRY(read_definitions(session.console, options.files));
-  if (!options.base_revision.empty() && (files.size() != 1 || files.front().is_inbound)) {
+  if (options.base_revision && options.base_revision->empty()) {
+    return wrong_usage("--base-revision is empty; expected the number of a revision");
+  }
+  if (options.base_revision && (files.size() != 1 || files.front().is_inbound)) {
     return wrong_usage("--base-revision is of one workflow; name one definition with it");
   }
   const MadeTypes made = types_of(files);

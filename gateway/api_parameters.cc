@@ -55,7 +55,8 @@ std::vector<ApiParameter> make_parameters() {
        text()},
       {kQuery, "base_revision",
        "The newest revision that the definition was made from (0: the workflow does not exist). If "
-       "there is another one, with another text, the call is refused.",
+       "there is another one, with another text, the call is refused. The numbers begin again if "
+       "the workflow is deleted.",
        whole()},
       {kQuery, "before", "Lists only records with lower numbers.", whole()},
       {kQuery, "before", "Lists only events with lower sequences.", whole(), "listEvents"},

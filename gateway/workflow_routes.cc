@@ -49,13 +49,22 @@ Result<Json> with_warnings(Result<Json> answer, const Findings& findings) {
   return answer;
 }
 
+/// An empty number is an error: the caller has a revision in mind, and does not know it.
+Result<std::optional<uint64_t>> base_revision_of(const Request& request) {
+  auto number = TRY(number_parameter(request, "base_revision"));
+  if (!number && request.query.contains("base_revision")) {
+    return fail("request.parameter", "base_revision: it is empty; expected a number");
+  }
+  return number;
+}
+
 Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   const std::string id = TRY(workflow_of(request));
   const bool dry = TRY(flag_parameter(request, "dry_run"));
   ApplyWorkflow command;
   command.ns = TRY(namespace_of(request));
-  command.base_revision = TRY(number_parameter(request, "base_revision"));
+  command.base_revision = TRY(base_revision_of(request));
   command.text = std::move(request.body);
 
   Loaded loaded = service.load_definition(command.text, command.ns);
