@@ -264,6 +264,9 @@ Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
   // The message of a source is done with, or the source would publish it again.
   const auto ns = subject_namespace(input.message.subject);
   if (input.origin != nullptr && ns) TRY(batch_.origins.take(*ns, *input.origin));
+  if (const auto number = ns ? batch_.catalog.find_namespace(*ns) : std::nullopt) {
+    ++batch_.outcome.counts.traffic[*number].applied;
+  }
   moved_to(input.sequence, input.stamped);
   batch_.note_effect(batch_.position_of(input.sequence), {.kind = EventEffect::Kind::kRefused});
   return batch_.dead_letter({.ns = ns.value_or(std::string(kDefaultNamespace)),
