@@ -5,7 +5,7 @@
 // the one in the program, for work on the page.
 import Ajv from 'ajv/dist/2020.js'
 import { chromium } from 'playwright-core'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -355,6 +355,17 @@ function templateOf(document, path, method) {
 /** Prints a time in milliseconds; no test fails because of it. */
 export function printTime(name, milliseconds) {
   console.log(`time ${name} ${milliseconds.toFixed(0)}`)
+}
+
+/**
+ * Runs a text of a shell in which `millrace` is the program of the tests, with a token or none, and returns what it prints. The environment
+ * names no server. It does not block this process, which may be the proxy that is called.
+ */
+export function runShell(text, token = '') {
+  const env = { ...process.env, MILLRACE: kProgram, MILLRACE_URL: '', MILLRACE_TOKEN: token }
+  return new Promise((done, fail) => {
+    execFile('sh', ['-c', `millrace() { "$MILLRACE" "$@"; }\n${text}\n`], { env }, (error, output) => (error ? fail(error) : done(output)))
+  })
 }
 
 /** Waits until a page has got what its route shows: code that is loaded when it is needed, data, drawings. */

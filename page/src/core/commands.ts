@@ -36,6 +36,14 @@ export function httpCall(method: string, path: string, query: Query = {}, body?:
   return words.join(' ')
 }
 
+/** A command for each of some ids: itself for one, a loop of a shell for several. */
+export function forEach(ids: string[], command: (id: string) => string): string {
+  if (ids.length === 1) return command(ids[0] ?? '')
+  // A word in quotes gets those in which the shell puts the value.
+  const text = command('each-id').replace(/'([^' ]*)each-id([^' ]*)'/, '"$1$$id$2"').replace('each-id', '$id')
+  return `for id in ${ids.join(' ')}; do ${text}; done`
+}
+
 /** A command of a shell with the text that it reads from standard input. */
 export function withInput(command: string, text: string): string {
   let end = 'EOF'

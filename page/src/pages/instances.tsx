@@ -10,7 +10,7 @@ import { duration, now, storedTime, timeMistake, timeOf, typedTime } from '../co
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
-import { InstanceAction, kEnded, kVerbs, type Target, type Verb } from '../ui/instance_actions'
+import { InstanceAction, kEnded, kVerbs, statusesOf, verbsFor, type Target, type Verb } from '../ui/instance_actions'
 import { Table, type Column } from '../ui/table'
 import type { PageProps } from '.'
 
@@ -131,7 +131,7 @@ export function InstancesPage({ ns }: PageProps) {
           <>
             <Newer ids={newer} newest={newest.current} show={rereadAll} />
             <List ns={ns} items={data.items} selected={selected} setSelected={setSelected} />
-            <Bulk key={address} chosen={chosen} isPlain={isPlain} since={times.since} act={(verb, target) => setAction({ verb, target, address })} />
+            <Bulk key={address} chosen={chosen} filter={filter} act={(verb, target) => setAction({ verb, target, address })} />
             <More list={list} />
           </>
         ))}
@@ -244,16 +244,27 @@ function withFilter(name: (typeof kFilters)[number], value: string): URLSearchPa
   return next
 }
 
+/** The filters that the address names. */
+function activeFilters(): Array<keyof typeof kLabels> {
+  return kFilters.filter((name) => route.value.query.get(name) && name !== 'order')
+}
+
+/** A filter and its value in words. */
+function filterText(name: keyof typeof kLabels): string {
+  const value = route.value.query.get(name) ?? ''
+  return `“${kLabels[name]}” ${kLengths[value] ?? typedTime(value)}`
+}
+
 function NoInstances({ ns, counts }: { ns: string; counts: InstanceCounts | undefined }) {
   const { query } = route.value
-  const active = kFilters.filter((name) => query.has(name) && name !== 'order')
+  const active = activeFilters()
   const total = counts?.items.reduce((sum, item) => sum + item.count, 0) ?? 0
   const dropped = [...(query.get('status') ? ['status' as const] : []), ...ignoredFilters()]
   if (active.length > 0) {
     return (
       <Empty>
         <p>No instance fits all filters.{dropped.length > 0 && <> Without {dropped.length === 1 ? 'the filter' : 'the filters'} {labels(dropped)} there {total === 1 ? 'is' : 'are'} {plural(total, 'instance')}{query.get('workflow') && ` of ${query.get('workflow')}`}{query.get('state') && ` in ${query.get('state')}`}.</>}</p>
-        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop “{kLabels[name]}” {kLengths[query.get(name) ?? ''] ?? typedTime(query.get(name) ?? '')}</button> </>)}</p>
+        <p>{active.map((name) => <><button type="button" class="small" onClick={() => setQuery({ [name]: null })}>Drop {filterText(name)}</button> </>)}</p>
       </Empty>
     )
   }
@@ -326,19 +337,19 @@ function columnsOf(ns: string, selected: Set<string>, setSelected: (ids: Set<str
 }
 
 /** Which instances are chosen, and what can be done to them. The list may change while the dialog of an action is open, so the dialog is not a part of it. */
-function Bulk({ chosen, isPlain, since, act }: { chosen: InstanceHead[]; isPlain: boolean; since: string | null; act: (verb: Verb, target: Target) => void }) {
-  const { query } = route.value
+function Bulk({ chosen, filter, act }: { chosen: InstanceHead[]; filter: Query; act: (verb: Verb, target: Target) => void }) {
   const [isAll, setAll] = useState(false)
-  const filter = { workflow: query.get('workflow'), status: query.get('status'), since }
-  const isFilter = isAll && isPlain
-  const target: Target = isFilter ? { ids: [], filter } : { ids: chosen.map((item) => item.id), items: chosen }
+  const targetOf = (verb: Verb): Target => {
+    if (isAll) return { ids: [], filter: { query: filter, text: activeFilters().map(filterText).join(', ') || 'all instances of the namespace' } }
+    const items = chosen.filter((item) => verbsFor(item).includes(verb))
+    return { ids: items.map((item) => item.id), items, others: chosen.length - items.length }
+  }
+  const isOffered = (verb: Verb): boolean => (isAll ? statusesOf(verb, filter) !== '' : chosen.some((item) => verbsFor(item).includes(verb)))
   return (
     <div class="filters bulk" role="group" aria-label="Actions on several instances">
-      <span>{isFilter ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
-      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={kVerbs[name].says} disabled={!isFilter && chosen.length === 0} onClick={() => act(name, target)}>{kVerbs[name].name}…</button>)}
-      {isPlain
-        ? <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
-        : <span class="quiet">Actions on all need a filter of workflow, status and start only.</span>}
+      <span>{isAll ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
+      {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={`For ${kVerbs[name].statuses.join(', ')}. ${kVerbs[name].says}`} disabled={!isOffered(name)} onClick={() => act(name, targetOf(name))}>{kVerbs[name].name}…</button>)}
+      <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>
     </div>
   )
 }

@@ -2,7 +2,7 @@
 // where it was. What it did is spoken, politely.
 import type { ComponentChildren } from 'preact'
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../core/client'
 import type { Command } from '../core/commands'
 import { CommandText, CopyButton, Problem } from './basics'
@@ -84,6 +84,8 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
     }
     setRunning(false)
   }
+  // It may name thousands of instances, and the progress draws the dialog again for each.
+  const commands = useMemo(() => command && <CopyAsCommand command={command} />, [command])
   const isTyped = mustType === undefined || typed.replace(/\s/g, '') === String(mustType)
   return (
     <Dialog title={title} close={close}>
@@ -93,7 +95,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
           <label>Type the {typeof mustType === 'number' ? 'number' : 'name'} {mustType} to confirm<input value={typed} inputMode={typeof mustType === 'number' ? 'numeric' : 'text'} autocomplete="off" onInput={(event) => setTyped(event.currentTarget.value)} /></label>
         )}
         {error && <Problem error={error} />}
-        {command && <CopyAsCommand command={command} />}
+        {commands}
         <div class="buttons">
           <button type="button" onClick={close}>{isDanger ? 'Keep as it is' : 'Close'}</button>
           <button type="submit" class={isDanger ? 'danger' : 'primary'} disabled={isRunning || !isTyped || !isReady}>{isRunning ? 'Working…' : label}</button>

@@ -1,13 +1,13 @@
 // The actions on instances: for one, for those that are selected, or for all that a filter names.
-import { useState } from 'preact/hooks'
-import type { InstanceCounts, InstanceHead, Instances, InstancesChanged, InstancesDeleting, WorkflowGraph } from '../api'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { InstanceHead, Instances, WorkflowGraph } from '../api'
 import { ApiError, call, inNamespace, type Query } from '../core/client'
-import { commandLine, httpCall, option, type Command } from '../core/commands'
+import { commandLine, forEach, httpCall, option, type Command } from '../core/commands'
 import { useGet } from '../core/resource'
 import { href } from '../core/route'
 import { now } from '../core/time'
 import { ActionDialog, type Said } from './dialog'
-import { count, kStatuses, plural, shortId, Status } from './basics'
+import { Clock, count, plural, Problem, shortId, Status } from './basics'
 import { ProgressLine, useProgress, type Progress } from './progress'
 
 export type Verb = 'pause' | 'resume' | 'cancel' | 'retry' | 'restart' | 'rerun' | 'compensate' | 'delete'
@@ -57,8 +57,10 @@ export interface Target {
   ids: string[]
   /** The rows that were selected, if the ids are theirs. */
   items?: InstanceHead[]
-  /** All that the filter names, in place of the ids. */
-  filter?: { workflow: string | null; status: string | null; since: string | null }
+  /** How many others were selected, to which the action does not apply. */
+  others?: number
+  /** What the list of instances is asked for, in place of the ids, and its filters in words. */
+  filter?: { query: Query; text: string }
   workflow?: string
   revision?: number
   /** `debounce` or `batch` has put off its start, so it is not there yet; this is its input or inputs. */
@@ -82,28 +84,13 @@ function queryOf(verb: Verb, choices: Choices): Query {
   return { now: verb === 'cancel' && choices.isNow, extend: verb === 'retry' && choices.isExtended, from: verb === 'rerun' ? choices.from : null, past: verb === 'compensate' && choices.isPast }
 }
 
-function commandOf(ns: string, verb: Verb, target: Target, choices: Choices): Command {
+function commandOf(ns: string, verb: Verb, ids: string[], choices: Choices): Command {
   const flags = [verb === 'cancel' && choices.isNow && '--now', verb === 'retry' && choices.isExtended && '--extend', ...(verb === 'rerun' ? option('from', choices.from || 'STATE') : []), verb === 'compensate' && choices.isPast && '--past']
   const query = queryOf(verb, { ...choices, from: choices.from || 'STATE' })
-  if (target.filter) {
-    const { workflow, since } = target.filter
-    // Without a status a cancellation also drops the starts that were put off, which the dialog does not name.
-    const status = target.filter.status || verb === 'cancel' ? applicable(target.filter.status, kVerbs[verb].statuses) : null
-    const isAll = !workflow && !status && !since
-    const words = [...option('workflow', workflow), ...option('status', status), ...option('since', since), isAll && '--all']
-    const http = verb === 'delete'
-      ? httpCall('POST', inNamespace(ns, 'instances', 'delete'), {}, deleteBody(target))
-      : httpCall('POST', inNamespace(ns, 'instances', verb), { ...query, workflow, status, since, all: isAll })
-    return { line: commandLine(ns, 'instance', verb, ...words, ...flags), http }
+  return {
+    line: forEach(ids, (id) => commandLine(ns, 'instance', verb, id, ...flags)),
+    http: forEach(ids, (id) => (verb === 'delete' ? httpCall('DELETE', inNamespace(ns, 'instances', id)) : httpCall('POST', inNamespace(ns, 'instances', id, verb), query))),
   }
-  const lines = target.ids.map((id) => commandLine(ns, 'instance', verb, id, ...flags))
-  const calls = target.ids.map((id) => (verb === 'delete' ? httpCall('DELETE', inNamespace(ns, 'instances', id)) : httpCall('POST', inNamespace(ns, 'instances', id, verb), query)))
-  return { line: lines.join('\n'), http: calls.join('\n') }
-}
-
-function deleteBody({ filter }: Target): { workflow?: string; status: string[] } {
-  const statuses = filter?.status ? filter.status.split(',').filter((status) => kEnded.includes(status)) : kEnded
-  return { ...(filter?.workflow ? { workflow: filter.workflow } : {}), status: statuses }
 }
 
 /** The dialog of an action; `changed` is called when it has had an effect, `choose` when another one is chosen in its place. */
@@ -111,46 +98,43 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
   const about = kVerbs[verb]
   const [choices, setChoices] = useState<Choices>({ isNow: false, isExtended: false, from: target.again?.from ?? '', isPast: false })
   const [progress, begin] = useProgress()
-  const statuses = applicable(target.filter?.status ?? null, about.statuses)
-  const refusal = refusalOf(verb, target, statuses)
-  const filtered = useNumber(ns, target.filter, statuses)
+  const named = useNamed(ns, verb, target.filter?.query)
+  const items = target.filter ? named.items : target.items
+  const ids = target.filter ? named.items.map((item) => item.id) : target.ids
+  const number = ids.length
   const graph = useGet<WorkflowGraph>(verb === 'rerun' && target.workflow ? inNamespace(ns, 'workflows', target.workflow, 'graph') : null, { revision: target.revision })
-  const number = refusal ? 0 : target.filter ? filtered.number : target.ids.length
-  const single = target.ids.length === 1 && !target.filter
+  const single = number === 1 && !target.filter
   const run = async (): Promise<string | Said> => {
-    const links = resultLinks(ns, verb, target)
-    if (single) {
-      await runOne(ns, verb, target.ids[0] ?? '', choices)
-      changed()
-      return { text: `Instance ${links.length > 0 ? `${about.done}:` : `${target.ids[0]} ${about.done}`}`, links }
-    }
+    const links = resultLinks(ns, verb, items, target.filter !== undefined)
+    const end = links.length > 0 ? ':' : ''
     // Some may be done when a request fails.
     try {
-      return target.filter && verb === 'delete' ? await deleteFilter(ns, target) : { text: `${await runSteps(begin())}${links.length > 0 ? ':' : ''}`, links }
+      if (single) await runOne(ns, verb, ids[0] ?? '', choices)
+      else return { text: `${await runSteps(begin())}${end}`, links }
     } finally {
       changed()
     }
+    return { text: `Instance ${end ? '' : `${ids[0]} `}${about.done}${end}`, links }
   }
-  const runSteps = (steps: Progress): Promise<string> => {
-    const work = target.filter ? runFilter(ns, verb, target, choices, about.statuses, steps) : runEach(ns, verb, target.ids, choices, steps)
-    return steps.resultOf(work, `POST …/instances/${verb}`, verb === 'compensate' ? 'make their compensations' : about.done)
-  }
-  const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${number === undefined ? 'instances' : `${filtered.isMost && !refusal ? 'at most ' : ''}${plural(number, 'instance')}`}`
+  const runSteps = (steps: Progress): Promise<string> => steps.resultOf(runEach(ns, verb, ids, choices, steps), `POST …/instances/ID/${verb}`, verb === 'compensate' ? 'make their compensations' : about.done)
+  const command = useMemo(() => (named.isLoading ? null : commandOf(ns, verb, ids, choices)), [named, verb, choices])
+  const what = single ? `${about.name.toLowerCase()} ${target.workflow ?? 'instance'} ${target.ids[0]}` : `${about.name.toLowerCase()} ${named.isLoading ? 'instances' : plural(number, 'instance')}`
   return (
     <ActionDialog
       title={`${what[0]?.toUpperCase()}${what.slice(1)}?`}
       label={about.name === 'Rerun from' ? 'Rerun' : about.name}
       isDanger={about.isDanger}
-      isReady={refusal === null && !(target.filter && filtered.isLoading) && (verb !== 'rerun' || choices.from !== '')}
-      mustType={!single && number !== undefined && number > kMostUntyped ? number : undefined}
-      command={refusal === null ? commandOf(ns, verb, target, choices) : null}
+      isReady={number > 0 && !named.isLoading && (verb !== 'rerun' || choices.from !== '')}
+      mustType={!named.isLoading && number > kMostUntyped ? number : undefined}
+      command={command}
       run={run}
       close={() => { progress?.stop(); close() }}
     >
       <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
-      {refusal && <p class="notes">{refusal}</p>}
-      {target.items && <Named items={target.items} />}
-      {target.filter && <p>All that the filter names: {filterText(target.filter)}. Instances to which the action does not apply are left as they are.</p>}
+      {target.others ? <p class="notes">{about.name} applies to {about.statuses.join(', ')} only: {plural(target.others, 'other instance')} that {target.others === 1 ? 'is' : 'are'} selected {target.others === 1 ? 'stays as it is' : 'stay as they are'}.</p> : null}
+      {named.error && <Problem error={named.error} />}
+      {target.filter && <p>{named.isLoading ? `The instances are counted: ${count(number)} so far.` : <>{named.isCut ? `The first ${count(number)}` : 'All'} that the filter ({target.filter.text}) named at <Clock at={named.at} />, with the status {statusesOf(verb, target.filter.query).replaceAll(',', ' or ')}. The action is for these only: an instance that fits later stays as it is.{named.isCut && ' More fit: when this is done, repeat it for them.'}</>}</p>}
+      {items && <Named items={items} />}
       {verb === 'cancel' && target.putOff === undefined && (
         <>
           <p>{target.runningTasks === undefined ? 'Tasks that run are let finish' : target.runningTasks === 0 ? 'No task runs now; one that starts is let finish' : `${plural(target.runningTasks, 'task')} ${target.runningTasks === 1 ? 'runs and is' : 'run and are'} let finish`}; <em>now</em> stops them.</p>
@@ -175,16 +159,16 @@ const kMostNamed = 10
 /** So many instances are linked when an action is done. */
 const kMostLinked = 5
 
-/** Where one sees what came of an action: the first rows that were selected, and what has ended since of the others, or of all that the filter names. */
-function resultLinks(ns: string, verb: Verb, { items = [], filter }: Target): NonNullable<Said['links']> {
+/** Where one sees what came of an action: the first instances, and what has ended since of all. */
+function resultLinks(ns: string, verb: Verb, items: InstanceHead[] = [], isFilter = false): NonNullable<Said['links']> {
   if (verb === 'delete') return []
   const links = items.slice(0, kMostLinked).map(({ id }) => ({ href: href(ns, ['instances', id, 'story']), label: shortId(id) }))
-  const isMore = filter !== undefined || items.length > kMostLinked
+  const isMore = isFilter || items.length > kMostLinked
   if (!isMore || !(kAgain.includes(verb) || verb === 'cancel')) return links
-  return [...links, { href: href(ns, ['instances'], { workflow: filter?.workflow, endedSince: new Date(now.peek()).toISOString() }), label: 'those that have ended since' }]
+  return [...links, { href: href(ns, ['instances'], { endedSince: new Date(now.peek()).toISOString() }), label: 'those that have ended since' }]
 }
 
-/** The instances that were selected. */
+/** The instances that an action is for. */
 function Named({ items }: { items: InstanceHead[] }) {
   return (
     <ul aria-label="Instances">
@@ -197,20 +181,37 @@ function Named({ items }: { items: InstanceHead[] }) {
 /** An action on more instances asks for their number. */
 const kMostUntyped = 100
 
-/**
- * How many instances a filter names, of those to which an action applies; undefined: not known yet. The counts know nothing of starts, so
- * those that have started since a time are listed; `isMost`: there are too many for that, and the number is that of all starts.
- */
-function useNumber(ns: string, filter: Target['filter'], statuses: string): { number?: number; isMost: boolean; isLoading: boolean } {
-  const isOn = filter !== undefined && statuses !== ''
-  const query = { workflow: filter?.workflow, status: statuses }
-  const counts = useGet<InstanceCounts>(isOn ? inNamespace(ns, 'instances', 'count') : null, query)
-  const since = filter?.since
-  const list = useGet<Instances>(isOn && since ? inNamespace(ns, 'instances') : null, { ...query, since, limit: kMostUntyped + 1 })
-  const isLoading = counts.isLoading || list.isLoading
-  if (since && list.data?.next === null && list.data.complete) return { number: list.data.items.length, isMost: false, isLoading }
-  const all = counts.data?.items.reduce((sum, item) => sum + item.count, 0)
-  return { number: isLoading ? undefined : all, isMost: Boolean(since), isLoading }
+/** An action is for so many instances at most. */
+const kMostAtOnce = 10_000
+
+/** What a filter names: read once, when the dialog is opened. */
+interface Named {
+  items: InstanceHead[]
+  /** When all were read. */
+  at: string
+  isCut: boolean
+  isLoading: boolean
+  error?: Error
+}
+
+/** The instances that a filter names and to which an action applies. Each is read, because an action by the filter would also be for those that fit it later. */
+function useNamed(ns: string, verb: Verb, query: Query | undefined): Named {
+  const [named, setNamed] = useState<Named>({ items: [], at: '', isCut: false, isLoading: query !== undefined })
+  useEffect(() => {
+    if (query === undefined) return undefined
+    const control = new AbortController()
+    const items: InstanceHead[] = []
+    const read = async (cursor: string | null): Promise<void> => {
+      const page = await call<Instances>('GET', inNamespace(ns, 'instances'), { query: { ...query, status: statusesOf(verb, query), limit: 1000, cursor }, abort: control.signal })
+      items.push(...page.items.filter((item) => verbsFor(item).includes(verb)))
+      const isEnd = page.next === null || items.length >= kMostAtOnce
+      setNamed({ items, at: new Date(now.peek()).toISOString(), isCut: page.next !== null, isLoading: !isEnd })
+      if (!isEnd) await read(page.next)
+    }
+    read(null).catch((error: Error) => { if (error.name !== 'AbortError') setNamed((before) => ({ ...before, error })) })
+    return () => control.abort()
+  }, [])
+  return named
 }
 
 /** What a retry of an Error state does, and what to do in its place. */
@@ -232,23 +233,10 @@ function StateField({ ids, target: { again }, from, set }: { ids: string[] | nul
   )
 }
 
-/** Why an action cannot be applied to a filter; null: it can. */
-function refusalOf(verb: Verb, target: Target, statuses: string): string | null {
-  if (!target.filter) return null
-  if (statuses === '') return `The filter names the status ${target.filter.status}; ${kVerbs[verb].name} applies to ${kVerbs[verb].statuses.join(', ')} only.`
-  if (verb === 'delete' && target.filter.since) return 'Deletion by a filter cannot be bounded by the start: drop “Started”, or select instances.'
-  return null
-}
-
-/** The statuses of a filter to which an action applies, as a list; empty: it applies to none. */
-function applicable(status: string | null, statuses: string[]): string {
-  const named = status ? status.split(',') : statuses
-  return named.filter((name) => statuses.includes(name)).join(',')
-}
-
-export function filterText(filter: { workflow: string | null; status: string | null; since: string | null }): string {
-  const parts = [filter.workflow && `workflow ${filter.workflow}`, filter.status && `status ${filter.status}`, filter.since && `started since ${filter.since}`].filter(Boolean)
-  return parts.length > 0 ? parts.join(', ') : `all instances of the namespace (${kStatuses.join(', ')})`
+/** The statuses that a filter names and to which an action applies, as a list; empty: it applies to none. */
+export function statusesOf(verb: Verb, { status }: Query): string {
+  const named = status ? String(status).split(',') : kVerbs[verb].statuses
+  return named.filter((name) => kVerbs[verb].statuses.includes(name)).join(',')
 }
 
 async function runOne(ns: string, verb: Verb, id: string, choices: Choices): Promise<void> {
@@ -256,33 +244,26 @@ async function runOne(ns: string, verb: Verb, id: string, choices: Choices): Pro
   else await call('POST', inNamespace(ns, 'instances', id, verb), { query: queryOf(verb, choices) })
 }
 
+/** So many requests of an action run at once: the server makes their changes durable together. */
+const kAtOnce = 4
+
 async function runEach(ns: string, verb: Verb, ids: string[], choices: Choices, progress: Progress): Promise<void> {
-  for (const id of ids) {
-    if (progress.isStopped) return
-    try {
-      await runOne(ns, verb, id, choices)
-      progress.add(1)
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500) throw error
-      progress.add(0, [{ id, detail: error.detail }])
+  const left = ids.values()
+  let hasFailed = false
+  const work = async (): Promise<void> => {
+    for (const id of left) {
+      if (progress.isStopped || hasFailed) return
+      try {
+        await runOne(ns, verb, id, choices)
+        progress.add(1)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status === 0 || error.status >= 500) {
+          hasFailed = true
+          throw error
+        }
+        progress.add(0, [{ id, detail: error.detail }])
+      }
     }
   }
-}
-
-/** The server deletes all that a filter names after one request, which it answers at once. */
-async function deleteFilter(ns: string, target: Target): Promise<string> {
-  const answer = await call<InstancesDeleting>('POST', inNamespace(ns, 'instances', 'delete'), { body: deleteBody(target) })
-  return answer.deleting ? 'The instances are being deleted' : 'No ended instance fits the filter'
-}
-
-async function runFilter(ns: string, verb: Verb, target: Target, choices: Choices, statuses: string[], progress: Progress): Promise<void> {
-  const { workflow, status, since } = target.filter ?? { workflow: null, status: null, since: null }
-  let cursor: string | null = null
-  do {
-    const answer: InstancesChanged = await call<InstancesChanged>('POST', inNamespace(ns, 'instances', verb), {
-      query: { workflow, status: applicable(status, statuses), since, limit: 100, cursor, ...queryOf(verb, choices) },
-    })
-    progress.add(answer.done, answer.refused)
-    cursor = answer.next
-  } while (cursor !== null && !progress.isStopped)
+  await Promise.all(Array.from({ length: kAtOnce }, work))
 }
