@@ -170,6 +170,26 @@ test('instances: a time is typed as the page shows it, and the address has it in
   await context.close()
 })
 
+test('instances: a time of day before which something was is that of today, and since which it was the last one', async () => {
+  const page = await console_.open('#/default/instances?endedSince=24h')
+  await settled(page)
+  await page.getByRole('button', { name: 'Local time' }).click()
+  const day = () => new Date().toISOString().slice(0, 10)
+  const name = { since: 'Started since', until: 'Started before', endedSince: 'Ended since', endedUntil: 'Ended before' }
+  await page.getByText('More filters').click()
+  for (const parameter of Object.keys(name)) {
+    const field = page.getByRole('textbox', { name: name[parameter] })
+    const today = day()
+    await field.fill('23:59')
+    await field.press('Enter')
+    await page.waitForURL(new RegExp(`${parameter}=20`))
+    const stored = new URLSearchParams(page.url().split('?')[1]).get(parameter)
+    if (parameter.endsWith('ntil')) assert.ok([today, day()].map((one) => `${one}T23:59:00Z`).includes(stored), `${parameter}: ${stored}`)
+    else assert.ok(Date.parse(stored) <= Date.now() && Date.parse(stored) > Date.now() - 24.5 * 3_600_000, `${parameter}: ${stored}`)
+  }
+  await page.context().close()
+})
+
 test('instances: what has left the list is not selected any more, and the dialog names what is selected', async () => {
   const ids = []
   for (const customerId of ['c-71', 'c-72']) ids.push(await server.run('booking', { customerId }))

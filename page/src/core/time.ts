@@ -50,11 +50,16 @@ function lengthOf(text: string | null): number | null {
   return match ? Number(match[1]) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[match[2] as 'm' | 'h' | 'd'] : null
 }
 
-/**
- * A time of day ("06:00"), or a date with it ("2026-11-30 14:47"), in the zone that the page shows, in milliseconds; null: the text is none.
- * A time of day alone is the latest that is over, or the first that comes.
- */
-function localTime(text: string, isComing: boolean): number | null {
+/** Of which day a time of day alone is: the latest that is over, the first that comes, or that of today. */
+type Day = 'last' | 'next' | 'today'
+
+/** The day of a time of day in a filter: "before 23:59" is before that of today, also if it comes; "since 23:59" is since the last one. */
+export function dayIn(filter: string): Day {
+  return /until$/i.test(filter) ? 'today' : 'last'
+}
+
+/** A time of day ("06:00"), or a date with it ("2026-11-30 14:47"), in the zone that the page shows, in milliseconds; null: the text is none. */
+function localTime(text: string, day: Day): number | null {
   const match = /^(?:(\d{4}-\d\d-\d\d)[T ])?(\d\d?:\d\d(?::\d\d)?)$/.exec(text)
   if (match === null) return null
   const time = (match[2] ?? '').replace(/^\d:/, '0$&')
@@ -63,15 +68,15 @@ function localTime(text: string, isComing: boolean): number | null {
   const at = on(match[1] ?? today)
   // A day such as 30 February, and the hour 24, are of another day.
   if (Number.isNaN(at) || parts(new Date(at)).day !== (match[1] ?? today)) return null
-  if (match[1] !== undefined || (isComing ? at > now.peek() : at <= now.peek())) return at
-  return on(new Date(Date.parse(today) + (isComing ? kDay : -kDay)).toISOString().slice(0, 10))
+  if (match[1] !== undefined || day === 'today' || (day === 'next' ? at > now.peek() : at <= now.peek())) return at
+  return on(new Date(Date.parse(today) + (day === 'next' ? kDay : -kDay)).toISOString().slice(0, 10))
 }
 
 const kDay = 86_400_000
 
 /** A time of a filter as the address has it: in UTC, so that it is the same in another browser; lengths and other texts as they are. */
-export function storedTime(text: string, isComing = false): string {
-  const at = localTime(text, isComing)
+export function storedTime(text: string, day: Day = 'last'): string {
+  const at = localTime(text, day)
   return at === null ? text : `${new Date(at).toISOString().slice(0, 19)}Z`
 }
 
@@ -85,22 +90,22 @@ export function typedTime(text: string): string {
 const kRfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
 /** A length before now ("24h"), or a time without a zone, as a time; other texts as they are. */
-export function timeOf(text: string | null): string | null {
+export function timeOf(text: string | null, day: Day = 'last'): string | null {
   const length = lengthOf(text)
   // To the minute, so that the same filter is the same request for a while.
-  return length === null ? text && storedTime(text) : new Date(Math.floor((now.peek() - length) / 60_000) * 60_000).toISOString()
+  return length === null ? text && storedTime(text, day) : new Date(Math.floor((now.peek() - length) / 60_000) * 60_000).toISOString()
 }
 
 /** A length after now ("24h"), or a time without a zone, as a time; other texts as they are. */
 export function comingTimeOf(text: string | null): string | null {
   const length = lengthOf(text)
   // To the minute, so that the same filter is the same request for a while.
-  return length === null ? text && storedTime(text, true) : new Date(Math.ceil((now.peek() + length) / 60_000) * 60_000).toISOString()
+  return length === null ? text && storedTime(text, 'next') : new Date(Math.ceil((now.peek() + length) / 60_000) * 60_000).toISOString()
 }
 
 /** What is wrong with the text of a time in a filter: it is one in RFC 3339 or without a zone, or a length; empty: nothing. */
 export function timeMistake(text: string): string {
-  if (text === '' || lengthOf(text) !== null || localTime(text, false) !== null || (kRfc3339.test(text) && Date.parse(text))) return ''
+  if (text === '' || lengthOf(text) !== null || localTime(text, 'last') !== null || (kRfc3339.test(text) && Date.parse(text))) return ''
   const { day, time } = parts(new Date(now.peek()))
   return `“${text}” is not a time: expected is one such as ${time.slice(0, 5)}, ${day} ${time.slice(0, 5)} or ${new Date(now.peek()).toISOString().slice(0, 19)}Z, or a length such as 24h`
 }

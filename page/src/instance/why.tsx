@@ -5,7 +5,7 @@ import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet, type Resource } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { timeOf } from '../core/time'
+import { dayIn, timeOf } from '../core/time'
 import { Clock, count, Empty, EventLink, InstanceLink, Loaded, plural, Since, Status } from '../ui/basics'
 import { Consequence } from '../ui/consequence'
 import { CopyAsCommand } from '../ui/dialog'
@@ -32,7 +32,7 @@ export function WhyTab({ ns, instance, records, again, choose }: { ns: string; i
       <FilterForm label="About which events" apply="Ask" submit={why.reload}>
         <label>Ask about the event with the sequence<FilterField size={10} isNumeric value={event ?? ''} set={(text) => setQuery({ event: text.replace(/\D/g, ''), since: null, until: null, cursor: null })} /></label>
         {(['since', 'until'] as const).map((name) => (
-          <label>{name === 'since' ? 'Or about those since' : 'Until'}<FilterField size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} set={(text) => setQuery({ [name]: timeOf(text), event: null, cursor: null })} /></label>
+          <label>{name === 'since' ? 'Or about those since' : 'Until'}<FilterField size={26} placeholder="2h, or RFC 3339" value={get(name) ?? ''} set={(text) => setQuery({ [name]: timeOf(text, dayIn(name)), event: null, cursor: null })} /></label>
         ))}
       </FilterForm>
       <CopyAsCommand command={{ line: commandLine(ns, 'instance', 'why', instance.id, ...Object.entries(asked).flatMap(([name, value]) => option(name, value))), http: httpCall('GET', path, asked) }} />

@@ -6,7 +6,7 @@ import { commandLine, httpCall, option } from '../core/commands'
 import { useLive } from '../core/live'
 import { useGet, useList, useThrottle } from '../core/resource'
 import { href, route, setQuery } from '../core/route'
-import { duration, now, storedTime, timeMistake, timeOf, typedTime } from '../core/time'
+import { dayIn, duration, now, storedTime, timeMistake, timeOf, typedTime } from '../core/time'
 import { Clock, count, Empty, InstanceLink, kStatuses, Loaded, More, Page, plural, Relative, Status, Timed, WorkflowLink } from '../ui/basics'
 import { CopyAsCommand } from '../ui/dialog'
 import { FilterField, FilterForm } from '../ui/filter_field'
@@ -39,7 +39,7 @@ export function InstancesPage({ ns }: PageProps) {
   const { query } = route.value
   const get = (name: string): string | null => query.get(name)
   // A time of a filter stays what it was when the filter was chosen.
-  const times = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name))])) as Record<(typeof kTimes)[number], string | null>, kTimes.map(get))
+  const times = useMemo(() => Object.fromEntries(kTimes.map((name) => [name, timeOf(get(name), dayIn(name))])) as Record<(typeof kTimes)[number], string | null>, kTimes.map(get))
   const filter: Query = { ...Object.fromEntries(kFilters.map((name) => [name, get(name)])), ...times }
   const path = inNamespace(ns, 'instances')
   const isMistaken = kTimes.some((name) => timeMistake(get(name) ?? '') !== '')
@@ -117,7 +117,7 @@ export function InstancesPage({ ns }: PageProps) {
       if (more > 0 || !isPlain) recheck()
     },
   })
-  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...[...kTimes, ...kTextFilters].flatMap((name) => option(name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`), isTime(name) ? storedTime(get(name) ?? '') : get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
+  const commandWords = [...option('workflow', get('workflow')), ...option('status', get('status')), ...[...kTimes, ...kTextFilters].flatMap((name) => option(name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`), isTime(name) ? storedTime(get(name) ?? '', dayIn(name)) : get(name))), ...option('has', get('has')), get('order') === 'oldest' && '--oldest']
   return (
     <Page title="Instances" actions={<>
       <a class="button" href={href(ns, ['workflows'])}>Run a workflow…</a>
@@ -200,7 +200,7 @@ function Filters({ ns }: { ns: string }) {
         <summary>More filters</summary>
         <div class="filters">
           {(['id', 'key', 'correlation', 'parent'] as const).map((name) => <label>{kLabels[name]}<FilterField size={14} value={get(name)} set={(text) => setQuery({ [name]: text })} /></label>)}
-          {kTimes.map((name) => <label>{{ since: 'Started since', until: kLabels.until, endedSince: 'Ended since', endedUntil: kLabels.endedUntil }[name]}<FilterField size={16} placeholder="06:00 or 2h" value={typedTime(get(name))} set={(text) => setQuery({ [name]: storedTime(text) })} mistake={timeMistake} /></label>)}
+          {kTimes.map((name) => <label>{{ since: 'Started since', until: kLabels.until, endedSince: 'Ended since', endedUntil: kLabels.endedUntil }[name]}<FilterField size={16} placeholder="06:00 or 2h" value={typedTime(get(name))} set={(text) => setQuery({ [name]: storedTime(text, dayIn(name)) })} mistake={timeMistake} /></label>)}
           <label>{kLabels.has}<select value={get('has')} onChange={(event) => setQuery({ has: event.currentTarget.value })}><option value="">any</option><option>retrying</option><option>calls</option><option>deadline</option><option>compensations</option></select></label>
           <label>{kLabels.order}<select value={get('order')} onChange={(event) => setQuery({ order: event.currentTarget.value })}><option value="">newest first</option><option value="oldest">oldest first</option></select></label>
         </div>

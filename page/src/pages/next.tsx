@@ -46,7 +46,7 @@ export function NextPage({ ns }: PageProps) {
       <FilterForm names={kFilters}>
         <fieldset class="chips"><legend>Kind</legend>{Object.entries(kFiringKinds).map(([kind, words]) => <button type="button" class="small" aria-pressed={kinds.has(kind)} onClick={() => toggle(kind)}>{words}</button>)}</fieldset>
         <fieldset class="chips"><legend>Until</legend>{Object.entries(kUntil).map(([length, words]) => <button type="button" class="small" aria-pressed={chosen === length} onClick={() => setQuery({ until: length })}>{words}</button>)}</fieldset>
-        <label>Until (2h, 18:00 or RFC 3339)<FilterField size={24} value={chosen in kUntil ? '' : chosen} set={(text) => setQuery({ until: storedTime(text, true) })} mistake={timeMistake} /></label>
+        <label>Until (2h, 18:00 or RFC 3339)<FilterField size={24} value={chosen in kUntil ? '' : chosen} set={(text) => setQuery({ until: storedTime(text, 'next') })} mistake={timeMistake} /></label>
       </FilterForm>
       {timeMistake(chosen) === '' && <Loaded resource={firings} ns={ns}>{(data) => (
         <>

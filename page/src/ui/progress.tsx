@@ -10,7 +10,7 @@ export interface Refused {
 }
 
 /** So many refusals are named; the others are counted. */
-const kMostNamed = 20
+const kMostNamed = 1000
 
 /** One run of an action: its requests, one after the other, add what each has done, and no further one is sent when it is stopped. */
 export class Progress {
@@ -43,9 +43,9 @@ export class Progress {
     const refused = this.refused.length
     const result = `${word === undefined ? `Done ${this.done}, refused ${refused}` : `${count(this.done)} ${word}${refused > 0 ? `, ${count(refused)} refused` : ''}`}${this.isStopped ? ', stopped' : ''}`
     if (this.refused.length === 0) return result
-    const more = this.refused.length - kMostNamed
-    const reasons = this.refused.slice(0, kMostNamed).map((item) => `${item.id}: ${item.detail}`).join('; ')
-    throw new ApiError(409, 'page.refused', `${result}: ${reasons}${more > 0 ? `; and ${count(more)} more` : ''}`, name)
+    const more = refused - kMostNamed
+    const mistakes = this.refused.slice(0, kMostNamed).map(({ id, detail }) => ({ path: id, message: detail }))
+    throw new ApiError(409, 'page.refused', `${result}. These were refused${more > 0 ? `, and ${count(more)} more` : ''}:`, name, mistakes)
   }
 }
 
