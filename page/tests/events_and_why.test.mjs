@@ -286,9 +286,9 @@ test('commands: those of a list have its filters, Send has its own, and the over
   }
   assert.match(await command('HTTP call'), /until=\d{4}-\d\d-\d\dT/)
   await console_.show(page, 'default/dead?reason=start.group_closed')
-  assert.equal(await command('Command line'), 'millrace dlq list --reason start.group_closed')
+  assert.equal(await command('Command line'), `millrace dlq list --reason start.group_closed --url ${console_.base.slice(0, -1)}`)
   await console_.show(page, 'default/events/try?type=pair.first')
-  assert.equal(await command('Command line', 'Copy “Send” as command'), 'millrace event send -f event.json')
+  assert.equal(await command('Command line', 'Copy “Send” as command'), `millrace event send -f event.json --url ${console_.base.slice(0, -1)}`)
   await server.send({ type: 'pair.first', orderid: 'o-2' })
   await console_.show(page, 'default')
   await page.getByRole('link', { name: /groups? of pair/ }).click()

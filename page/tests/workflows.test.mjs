@@ -1,11 +1,10 @@
 // Acceptance checks 14 and 15: the editor and the graph.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { Console, kProgram, sees, until } from './harness.mjs'
+import { Console, runShell, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -120,8 +119,8 @@ test('workflows: the command of a new definition has its text, and applies it', 
   await dialog.getByText('Copy as command').click()
   assert.match(await dialog.getByLabel('HTTP call').textContent(), /--data-binary @- <<'EOF_'\nid: copied\n/)
   const line = await dialog.getByLabel('Command line').textContent()
-  assert.match(line, /^millrace workflow apply - <<'EOF_'\nid: copied\n/)
-  execFileSync('sh', ['-c', `millrace() { "$MILLRACE" "$@"; }\n${line}\n`], { env: { ...process.env, MILLRACE: kProgram, MILLRACE_URL: server.url } })
+  assert.match(line, /^millrace workflow apply - --url http:\S+ <<'EOF_'\nid: copied\n/)
+  await runShell(line)
   assert.match((await server.get('/workflows/copied')).definition, /log: "it's\nEOF\n"\}\n$/)
   await page.context().close()
 })

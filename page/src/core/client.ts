@@ -4,8 +4,8 @@ import { signal } from '@preact/signals'
 import type { Mistake, Problem } from '../api'
 import { parseJson } from './json'
 
-/** The address under which the page and the API stand; it ends with a slash. */
-export const kBase = new URL('./', location.href.split('#')[0])
+/** The address under which the page and the API stand, without a name and a password; it ends with a slash. */
+export const kBase = new URL('./', location.origin + location.pathname)
 
 /** True while the API refuses calls because this browser has no session. */
 export const needsSignIn = signal(false)

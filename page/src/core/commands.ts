@@ -14,10 +14,16 @@ export function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** A command of `millrace` in a namespace; arguments that are null or false are left out. */
+/** The server that `millrace` calls unless it is named. */
+const kDefaultUrl = 'http://127.0.0.1:8780'
+/** The server of the page. */
+const kUrl = kBase.href.slice(0, -1)
+
+/** A command of `millrace` in a namespace, for the server of the page; arguments that are null or false are left out. */
 export function commandLine(ns: string, ...words: Array<string | null | false | undefined>): string {
   const start = ns === 'default' || ns === '' ? ['millrace'] : ['millrace', '-n', ns]
-  return [...start, ...words.filter((word): word is string => typeof word === 'string' && word !== '')].map(quote).join(' ')
+  const given = words.filter((word): word is string => typeof word === 'string' && word !== '')
+  return [...start, ...given, ...option('url', kUrl === kDefaultUrl ? null : kUrl)].map(quote).join(' ')
 }
 
 /** `--name value` as two words, or none if the value is empty. */

@@ -18,7 +18,7 @@ export function ServerPage(_props: PageProps) {
   const chosen = route.value.query.get('namespace')
   const [isCreating, setCreating] = useState(false)
   return (
-    <Page title="Server" actions={<CopyAsCommand command={{ line: 'millrace version; millrace status', http: httpCall('GET', '/v1/info') }} />}>
+    <Page title="Server" actions={<CopyAsCommand command={{ line: `${commandLine('', 'version')}; ${commandLine('', 'status')}`, http: httpCall('GET', '/v1/info') }} />}>
       <section class="panel" aria-labelledby="info"><h2 id="info">This server</h2><Loaded resource={info}>{(data) => <Info info={data} />}</Loaded></section>
       <section aria-labelledby="namespaces">
         <div class="heading"><h2 id="namespaces">Namespaces</h2><div class="actions"><button type="button" onClick={() => setCreating(true)}>Create a namespace…</button></div></div>
