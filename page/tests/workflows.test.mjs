@@ -87,6 +87,74 @@ test('14 editor: a text that was typed and not applied is there again, until it 
   await page.context().close()
 })
 
+/** Applies a text of the workflow `shared` that has a name, as another person would. */
+async function applyElsewhere(name) {
+  return (await server.call('PUT', '/v1/ns/default/workflows/shared', `id: shared\nname: ${name}\nstates:\n- {id: only, type: noop}\n`, { 'content-type': 'application/yaml' })).revision
+}
+
+/** Types at the end of the first line of the workflow that an editor shows. */
+async function typeAt(page, text) {
+  await page.locator('.cm-line', { hasText: 'id: shared' }).click()
+  await page.keyboard.press('End')
+  await page.keyboard.type(text)
+}
+
+test('14 editor: a text does not replace a revision that was made meanwhile, unless that is asked for', async () => {
+  const first = await applyElsewhere('First')
+  const page = await console_.open('#/default/workflows/shared/text')
+  const dialog = page.getByRole('dialog')
+  const definition = async () => (await server.get('/workflows/shared')).definition
+  await typeAt(page, '  # mine')
+  await page.getByRole('button', { name: `Apply as revision ${first + 1}…` }).click()
+  const second = await applyElsewhere('Second')
+  await dialog.getByRole('button', { name: 'Apply', exact: true }).click()
+  await sees(dialog.getByRole('alert'), 'workflow.revision_conflict')
+  await dialog.getByRole('heading', { name: `Workflow shared has revision ${second} now` }).waitFor()
+  await sees(dialog, `The differences of this text from revision ${second}`)
+  assert.deepEqual(await dialog.locator('.diff [data-kind="removed"]').allTextContents(), ['− removed: id: shared', '− removed: name: Second'])
+  assert.doesNotMatch(await definition(), /mine/)
+  await dialog.getByRole('button', { name: `Apply anyway as revision ${second + 1}` }).click()
+  await dialog.waitFor({ state: 'detached' })
+  assert.match(await definition(), /# mine/)
+  // Now the other one is taken.
+  await typeAt(page, ' again')
+  await page.getByRole('button', { name: `Apply as revision ${second + 2}…` }).click()
+  const third = await applyElsewhere('Third')
+  await dialog.getByRole('button', { name: 'Apply', exact: true }).click()
+  await dialog.getByRole('button', { name: `Load revision ${third} in place of this text` }).click()
+  await page.locator('.cm-line', { hasText: 'name: Third' }).waitFor()
+  assert.equal(await page.locator('.cm-line', { hasText: 'again' }).count(), 0)
+  assert.equal(await page.getByText('This draft was not applied').count(), 0)
+  assert.doesNotMatch(await definition(), /again/)
+  await page.context().close()
+})
+
+test('14 editor: a revision that is applied elsewhere is shown without a reload', async () => {
+  const first = await applyElsewhere('Before')
+  const page = await console_.open('#/default/workflows/shared/text')
+  await sees(page, `revision ${first}, applied`)
+  await page.locator('.cm-line', { hasText: 'name: Before' }).waitFor()
+  const second = await applyElsewhere('After')
+  await sees(page, `revision ${second}, applied`)
+  await page.locator('.cm-line', { hasText: 'name: After' }).waitFor()
+  await page.context().close()
+})
+
+test('workflows: a new definition does not replace a workflow that has its name, unless that is asked for', async () => {
+  const newest = await applyElsewhere('Taken')
+  const page = await console_.open('#/default/workflows')
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Apply a definition…' }).click()
+  await dialog.getByLabel('Definition (YAML)').fill('id: shared\nstates:\n- {id: other, type: noop}\n')
+  await dialog.getByRole('button', { name: 'Apply shared' }).click()
+  await sees(dialog.getByRole('alert'), 'workflow.revision_conflict')
+  await dialog.getByRole('button', { name: 'Apply anyway' }).waitFor()
+  await dialog.getByRole('button', { name: `Load revision ${newest} in place of this text` }).click()
+  await page.locator('.cm-line', { hasText: 'name: Taken' }).waitFor()
+  assert.equal((await server.get('/workflows/shared')).revision, newest)
+  await page.context().close()
+})
+
 test('workflows: a new definition that was typed is there when the dialog is opened again', async () => {
   const page = await console_.open('#/default/workflows')
   const button = page.getByRole('button', { name: 'Apply a definition…' })
@@ -119,7 +187,7 @@ test('workflows: the command of a new definition has its text, and applies it', 
   await dialog.getByText('Copy as command').click()
   assert.match(await dialog.getByLabel('HTTP call').textContent(), /--data-binary @- <<'EOF_'\nid: copied\n/)
   const line = await dialog.getByLabel('Command line').textContent()
-  assert.match(line, /^millrace workflow apply - --url http:\S+ <<'EOF_'\nid: copied\n/)
+  assert.match(line, /^millrace workflow apply - --base-revision 0 --url http:\S+ <<'EOF_'\nid: copied\n/)
   await runShell(line)
   assert.match((await server.get('/workflows/copied')).definition, /log: "it's\nEOF\n"\}\n$/)
   await page.context().close()

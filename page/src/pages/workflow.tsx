@@ -4,7 +4,7 @@ import type { InstanceCounts, Workflow, WorkflowDeleted, WorkflowGraph, Workflow
 import { call, inNamespace } from '../core/client'
 import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
-import { useGet, useThrottle } from '../core/resource'
+import { useGet, useInterval, useThrottle } from '../core/resource'
 import { href, navigate, route } from '../core/route'
 import { Graph } from '../graph/graph'
 import { Clock, count, Loaded, Page, plural, Status } from '../ui/basics'
@@ -23,6 +23,8 @@ export function WorkflowPage({ ns, parts }: PageProps) {
   const tab = parts[2] ?? 'graph'
   const path = inNamespace(ns, 'workflows', id)
   const workflow = useGet<Workflow>(path)
+  // The stream does not say that a revision was applied elsewhere.
+  useInterval(workflow.reload, 5000, workflow.data !== undefined)
   const [action, setAction] = useState<'pause' | 'resume' | 'delete' | null>(null)
   const paused = workflow.data?.paused
   return (

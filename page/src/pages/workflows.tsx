@@ -1,15 +1,16 @@
 // The workflows of a namespace, with counts, next ticks, and whether they are paused.
 import { useState } from 'preact/hooks'
-import type { WorkflowApplied, WorkflowHead, Workflows } from '../api'
-import { call, inNamespace } from '../core/client'
-import { commandLine, httpCall, withInput } from '../core/commands'
+import type { WorkflowHead, Workflows } from '../api'
+import { inNamespace } from '../core/client'
+import { commandLine, httpCall } from '../core/commands'
 import { useLive } from '../core/live'
 import { useList, useThrottle } from '../core/resource'
 import { href, navigate } from '../core/route'
 import { Clock, count, Empty, kStatuses, Loaded, More, Page, Relative, Status } from '../ui/basics'
-import { ActionDialog, CopyAsCommand } from '../ui/dialog'
+import { CopyAsCommand } from '../ui/dialog'
 import { DraftLine, draftKey, drafts } from '../ui/draft'
 import { Table } from '../ui/table'
+import { ApplyDialog } from '../workflow/apply'
 import type { PageProps } from '.'
 
 const kExample = `id: hello
@@ -48,7 +49,7 @@ export function WorkflowsPage({ ns }: PageProps) {
           </>
         ))}
       </Loaded>
-      {isNew && <ApplyDialog ns={ns} close={() => setNew(false)} />}
+      {isNew && <NewDialog ns={ns} close={() => setNew(false)} />}
     </Page>
   )
 }
@@ -68,22 +69,22 @@ export function idOfDefinition(text: string): string {
   return /^\s*(?:id|"id")\s*:\s*['"]?([\w.-]+)/m.exec(text)?.[1] ?? ''
 }
 
-function ApplyDialog({ ns, close }: { ns: string; close: () => void }) {
+function NewDialog({ ns, close }: { ns: string; close: () => void }) {
   const key = draftKey(ns)
   const [isKept, setKept] = useState(drafts.has(key))
   const [text, setText] = useState(drafts.get(key)?.text ?? kExample)
   const id = idOfDefinition(text)
-  const path = inNamespace(ns, 'workflows', id || 'ID')
+  const show = (tab: string): void => {
+    drafts.delete(key)
+    navigate(href(ns, ['workflows', id, tab]))
+  }
   return (
-    <ActionDialog title="Apply a definition" label={id ? `Apply ${id}` : 'Apply'} isReady={id !== ''} close={close} command={{ line: withInput(commandLine(ns, 'workflow', 'apply', '-'), text), http: withInput(httpCall('PUT', path, {}, '@-', 'application/yaml'), text) }}
-      run={async () => {
-        const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' })
-        drafts.delete(key)
-        navigate(href(ns, ['workflows', id, 'graph']))
-        return `Workflow ${id} ${answer.changed ? `is revision ${answer.revision}` : 'has this text already'}`
-      }}>
+    <ApplyDialog ns={ns} id={id} text={text} seen={kNone} title="Apply a definition" label={id ? `Apply ${id}` : 'Apply'} applied={() => show('graph')} load={() => show('text')} close={close}>
       {isKept && <DraftLine revision={0} discard={() => { drafts.delete(key); setText(kExample); setKept(false) }} />}
       <label>Definition (YAML)<textarea rows={14} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); drafts.set(key, { text: event.currentTarget.value, revision: 0 }) }} /></label>
-    </ActionDialog>
+    </ApplyDialog>
   )
 }
+
+/** No workflow of this name is known. */
+const kNone = { revision: 0, definition: '' }

@@ -1,16 +1,15 @@
 // The definition in an editor, with findings at their places; it becomes a revision when it is applied.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { DefinitionSchema, ExpressionResult, Finding, Findings, Instance, Workflow, WorkflowApplied } from '../api'
+import type { DefinitionSchema, ExpressionResult, Finding, Findings, Instance, Workflow } from '../api'
 import { useBusy } from '../core/busy'
 import { ApiError, call, inNamespace } from '../core/client'
-import { commandLine, httpCall, withInput } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { Problem } from '../ui/basics'
 import { Diff } from '../ui/diff'
-import { ActionDialog } from '../ui/dialog'
 import { DraftLine, draftKey, drafts } from '../ui/draft'
 import { Icon } from '../ui/icons'
 import type { Editor } from '../editor/editor'
+import { ApplyDialog, type Seen } from './apply'
 
 export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workflow; changed: () => void }) {
   const key = draftKey(ns, workflow.id)
@@ -24,9 +23,9 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
   const [findings, setFindings] = useState<Finding[] | null>(null)
   const [lintError, setLintError] = useState<Error | null>(null)
   const [checks, setChecks] = useState(0)
-  const [isApplying, setApplying] = useState(false)
+  /** The revision from which the dialog that applies the text shows the differences. */
+  const [seen, setSeen] = useState<Seen | null>(null)
   const editor = useRef<Editor | null>(null)
-  const path = inNamespace(ns, 'workflows', workflow.id)
   useEffect(() => {
     const control = new AbortController()
     const timer = setTimeout(() => {
@@ -61,19 +60,18 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
         <h2 id="text-title">Text</h2>
         {isChanged && draft && (isKept || draft.revision !== workflow.revision) && <DraftLine revision={draft.revision} newest={workflow.revision} discard={discard} />}
         <EditorHost key={round} text={text} changed={change} ready={(value) => { editor.current = value; value.mark(findings ?? []) }} />
-        <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setApplying(true)}>Apply as revision {workflow.revision + 1}…</button></div>
+        <div class="buttons"><button type="button" class="primary" disabled={!isChanged || errors > 0} onClick={() => setSeen(workflow)}>Apply as revision {workflow.revision + 1}…</button></div>
         {isChanged && <details open><summary>Differences from revision {workflow.revision}</summary><Diff before={workflow.definition} after={text} /></details>}
       </section>
       <div>
         <section class="panel" aria-labelledby="findings"><h2 id="findings">Findings</h2>{lintError ? <Problem error={lintError} retry={() => setChecks(checks + 1)} /> : <FindingList findings={findings} go={(finding) => editor.current?.go(finding.line, finding.column)} />}</section>
         <ExpressionTrial ns={ns} workflow={workflow.id} />
       </div>
-      {isApplying && (
-        <ActionDialog title={`Apply as revision ${workflow.revision + 1} of ${workflow.id}?`} label="Apply" close={() => setApplying(false)} command={{ line: withInput(commandLine(ns, 'workflow', 'apply', '-'), text), http: withInput(httpCall('PUT', path, {}, '@-', 'application/yaml'), text) }}
-          run={async () => { const answer = await call<WorkflowApplied>('PUT', path, { body: text, contentType: 'application/yaml' }); changed(); return answer.changed ? `Workflow ${workflow.id} is revision ${answer.revision}` : 'The workflow has this text already' }}>
+      {seen && (
+        <ApplyDialog ns={ns} id={workflow.id} text={text} seen={seen} title={`Apply as revision ${seen.revision + 1} of ${workflow.id}?`} applied={changed} close={() => { setSeen(null); changed() }}
+          load={discard}>
           <p>Instances that start from then on use it; those that run keep their revision.</p>
-          <Diff before={workflow.definition} after={text} />
-        </ActionDialog>
+        </ApplyDialog>
       )}
     </div>
   )
