@@ -203,6 +203,7 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
   }
   const send = (): void => {
     setSending(true)
+    announce('')
     void attempt(async () => {
       const answer = await call<DeadLetterReplayed>('POST', path, { body: text, contentType: kEventType })
       announce('The corrected event was sent')
@@ -210,22 +211,26 @@ function Fix({ ns, letter, done }: { ns: string; letter: WholeDeadLetter; done: 
     }).then(() => setSending(false))
   }
   const mistake = mistakeOf(text)
+  const change = (next: string): void => {
+    setText(next)
+    setTried(null)
+  }
   const fix = (corrections: Corrections): void => {
     const value = parsed(text)
-    if (value !== null) setText(prettyJson({ ...(value as object), ...corrections }))
+    if (value !== null) change(prettyJson({ ...(value as object), ...corrections }))
   }
   return (
     <div class="columns">
       <form class="panel" onSubmit={tryIt}>
         <h2>Fix and replay</h2>
-        <label>The event<textarea rows={12} value={text} spellcheck={false} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+        <label>The event<textarea rows={12} value={text} spellcheck={false} onInput={(event) => change(event.currentTarget.value)} /></label>
         {mistake && <p class="no">Not JSON: {mistake}</p>}
         <div class="buttons"><button type="submit" disabled={mistake !== null}>Try: nothing is sent</button><button type="button" class="primary" disabled={isSending || mistake !== null} onClick={send}>Send</button></div>
         <CopyAsCommand command={{ line: commandLine(ns, 'dlq', 'replay', letter.id, '-f', 'event.json'), http: httpCall('POST', path, {}, text, kEventType) }} />
       </form>
       <section aria-label="What it would do">
         {error && <Problem error={error} />}
-        {tried ? <NearListeners ns={ns} answer={tried} fix={fix} /> : <p class="quiet">“Try” shows which starts and instances would take the corrected event. “Send” publishes it, and the dead letter goes when the stream has it.</p>}
+        {tried ? <NearListeners ns={ns} answer={tried} fix={fix} isTrial /> : <p class="quiet">“Try” shows which starts and instances would take the corrected event. “Send” publishes it, and the dead letter goes when the stream has it.</p>}
       </section>
     </div>
   )

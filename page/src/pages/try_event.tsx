@@ -28,7 +28,7 @@ export function TryEventPage({ ns }: PageProps) {
   const [instance, setInstance] = useState(query.get('instance') ?? '')
   const [fault, setFault] = useState('')
   const [tried, setTried] = useState<EventTried | null>(null)
-  const [sent, setSent] = useState<EventsAccepted | null>(null)
+  const [sent, setSent] = useState<(EventsAccepted & { id: string }) | null>(null)
   const [error, setError] = useState<Error | null>(null)
   const from = query.get('from')
   const [isReading, setReading] = useState(from !== null)
@@ -60,21 +60,25 @@ export function TryEventPage({ ns }: PageProps) {
   const value = parsed(text)
   const missing = Object.entries(parsed(query.get('patterns') ?? '{}')).filter(([name]) => !value[name])
   const send = (): void => void attempt(async () => {
+    announce('')
     const answer = await call<EventsAccepted>('POST', inNamespace(ns, 'events'), { body: text, contentType: kEventType })
-    setSent(answer)
+    setSent({ ...answer, id: idOf(text) })
     setTried(null)
     announce(answer.duplicates > 0 ? 'The broker has this event already' : 'The event was sent')
   })
-  const fix = (corrections: Corrections): void => {
-    setText(prettyJson({ ...parsed(text), ...corrections }))
+  /** What was tried or sent was another text. */
+  const change = (next: string): void => {
+    setText(next)
     setTried(null)
+    setSent(null)
   }
+  const fix = (corrections: Corrections): void => change(prettyJson({ ...parsed(text), ...corrections }))
   return (
     <Page title="Try an event" back={{ href: href(ns, ['events']), label: 'Events' }}
       actions={<CopyAsCommand command={{ line: commandLine(ns, 'event', 'try', '-f', 'event.json', ...option('instance', instance.trim())), http: httpCall('POST', path, { instance: instance.trim() }, text, kEventType) }} />}>
       <div class="columns">
         <form class="panel" onSubmit={tryIt}>
-          <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} aria-invalid={missing.length > 0} onInput={(event) => { setText(event.currentTarget.value); setTried(null) }} /></label>
+          <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} aria-invalid={missing.length > 0} onInput={(event) => change(event.currentTarget.value)} /></label>
           {missing.map(([name, pattern]) => <p class="no"><Icon name="warning" /> Fill in <b>{name}</b>: it must match <code>{String(pattern)}</code>.</p>)}
           <label>The instance that you expected to be woken<input class="mono" size={kIdSize} value={instance} aria-invalid={fault !== ''} onInput={(event) => setInstance(event.currentTarget.value)} onChange={(event) => setFault(idMistake(event.currentTarget.value.trim()))} />{fault && <span class="no" role="alert">{fault}</span>}</label>
           <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
@@ -82,7 +86,7 @@ export function TryEventPage({ ns }: PageProps) {
         </form>
         <section aria-label="What it would do">
           {error && <Problem error={error} />}
-          {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See <a href={href(ns, ['events'], { id: idOf(text) })}>what came of it</a>.</p>}
+          {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See <a href={href(ns, ['events'], { id: sent.id })}>what came of {sent.id}</a>.</p>}
           {tried === null && !error && !sent && <p class="quiet">“Try” shows which starts and instances would take this event, which nearly would, and what the limits would do with each start. “Send” publishes it.</p>}
           {tried?.duplicate && <p class="notes">An event with this source and id had an effect before: this one would be dropped as a duplicate.</p>}
           {tried && <NearListeners ns={ns} answer={tried} fix={fix} isTrial />}

@@ -76,6 +76,7 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
     event.preventDefault()
     setRunning(true)
     setError(null)
+    announce('')
     try {
       announce(await run())
       close()

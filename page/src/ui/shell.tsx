@@ -120,6 +120,7 @@ function NamespaceChoice({ ns }: { ns: string }) {
 /** A lost connection, and clocks that differ. */
 function Notices() {
   const since = lostSince.value
+  const [isClosed, setClosed] = useState(false)
   return (
     <>
       {connection.value === 'lost' && since !== null && (
@@ -128,8 +129,8 @@ function Notices() {
           What is shown may be old; it is read again when the server answers. <button type="button" class="small" onClick={readAgain}>Read again</button>
         </div>
       )}
-      {Math.abs(clockOffset.value) > 2000 && (
-        <div class="notice" role="region" aria-label="Clock">The clock of this browser is {duration(clockOffset.value)} {clockOffset.value > 0 ? 'behind' : 'ahead of'} the server's. Times are shown by the server's clock.</div>
+      {!isClosed && Math.abs(clockOffset.value) > 2000 && (
+        <div class="notice" role="region" aria-label="Clock">The clock of this browser is {duration(clockOffset.value)} {clockOffset.value > 0 ? 'behind' : 'ahead of'} the server's. Times are shown by the server's clock. <button type="button" class="small" onClick={() => setClosed(true)}>Close</button></div>
       )}
     </>
   )
