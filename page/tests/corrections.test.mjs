@@ -27,6 +27,24 @@ test('an old event that woke nothing was compared with what waits now, which the
   await page.context().close()
 })
 
+test('what waited for an event when it came, and has continued since, is not confused with what waits now', async () => {
+  const waited = await server.run('booking', { customerId: 'then' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'THEN' })
+  await server.send({ type: 'guestbooking', customerid: 'then' })
+  await server.reaches(waited, 'complete')
+  const unrelated = await server.run('booking', { customerId: 'unrelated' })
+  await server.reaches(unrelated, 'waiting')
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  await page.getByRole('heading', { name: 'The nearest of what waits now' }).waitFor()
+  await page.locator('.judged').first().waitFor()
+  assert.equal(await page.locator('.judged', { has: page.locator(`[title="${waited}"]`) }).count(), 0)
+  // The instance that waited is judged by what it waited for then.
+  await console_.show(page, `default/events/${event.sequence}?instance=${waited}`)
+  await sees(page.locator('.judged').first(), '"then"')
+  assert.equal(await page.getByRole('heading', { name: 'The nearest of what waits now' }).count(), 0)
+  await page.context().close()
+})
+
 test('once a replay has had an effect, the page proposes no correction, and no instance that has gone on waits', async () => {
   const id = await server.run('booking', { customerId: 'gone-on' })
   const event = await server.send({ type: 'guestbooking', customerid: 'GONE-ON' })

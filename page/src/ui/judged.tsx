@@ -128,6 +128,8 @@ export function ListenerTitle({ ns, listener, isTrial = false }: { ns: string; l
 
 interface Answer {
   event: { type?: string }
+  /** The instance that was named: it is judged with its waits that are over. */
+  instance?: unknown
   near: JudgedListener[]
   others: Array<{ count: number; what: string }>
   looked: number
@@ -147,6 +149,8 @@ function foldNear(near: JudgedListener[]): [JudgedListener[], JudgedListener[]] 
 /** The nearest listeners of an event, and those that were not near. `isSettled`: no correction is needed any more. `isTrial`: the event was not sent. */
 export function NearListeners({ ns, answer, fix, isSettled, isTrial }: { ns: string; answer: Answer; fix?: (corrections: Corrections) => void; isSettled?: boolean; isTrial?: boolean }) {
   const [first, others] = foldNear(answer.near)
+  // What took the event need not wait any more.
+  const isOfNow = !isTrial && answer.instance === undefined && first.length > 0 && !answer.near.some((listener) => kGood.has(listener.verdict))
   const card = (listener: JudgedListener) => <JudgedCard key={`${listener.instance}${listener.workflow}`} title={<ListenerTitle ns={ns} listener={listener} isTrial={isTrial} />} judged={listener} fix={fix} isSettled={isSettled} isTrial={isTrial} />
   return (
     <>
@@ -159,6 +163,7 @@ export function NearListeners({ ns, answer, fix, isSettled, isTrial }: { ns: str
           {fix && !isSettled && <> <button type="button" class="small" onClick={() => fix({ type })}>Fix with type={type}, and send…</button></>}</p>
       ))}
       {answer.elsewhere && answer.elsewhere.length > 0 && <p class="notes">Other namespaces have listeners for this type: {answer.elsewhere.join(', ')}</p>}
+      {isOfNow && <h3>The nearest of what waits now</h3>}
       {first.map(card)}
       {others.length > 0 && <details><summary>{others.length} more that are no nearer</summary>{others.map(card)}</details>}
       {answer.others.length > 0 && <p class="quiet">The others, by what excludes them: {answer.others.map((other) => `${plural(other.count, 'listener')}: ${other.what}`).join(' · ')}</p>}
