@@ -1,7 +1,7 @@
 // The page of an event that woke nothing: what it was compared with, and what it proposes.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { Console, sees } from './harness.mjs'
+import { Console, sees, until } from './harness.mjs'
 
 const console_ = new Console()
 const { server } = console_
@@ -93,6 +93,28 @@ test('the command that sends what an instance waits for has each attribute that 
   const text = page.getByLabel(/A CloudEvent in JSON/)
   for (const member of ['"leg": "FRA-SYD"', '"source": "desk"', '"subject": ""']) assert.ok((await text.inputValue()).includes(member), member)
   await sees(page, 'Fill in subject: it must match ^a.')
+  await page.context().close()
+})
+
+test('an event that is fixed by hand names the one from which it was made, whose page leads to it', async () => {
+  const id = await server.run('booking', { customerId: 'by-hand' })
+  const event = await server.send({ type: 'guestbooking', customerid: 'elsewhere', data: { room: 1 } })
+  const page = await console_.open(`#/default/events/${event.sequence}`)
+  await page.getByRole('link', { name: 'Fix by hand, and send…' }).click()
+  await sees(page, /It is sent as a new event.*replayof.*names/)
+  const field = page.getByLabel(/A CloudEvent in JSON/)
+  const text = await until(async () => { const value = JSON.parse(await field.inputValue()); return value.replayof && value })
+  assert.equal(text.replayof, event.id)
+  assert.notEqual(text.id, event.id)
+  await field.fill(JSON.stringify({ ...text, customerid: 'by-hand', data: { room: 2 } }))
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await server.reaches(id, 'complete')
+  await page.getByRole('link', { name: text.id }).click()
+  await sees(page, /woke/)
+  await console_.show(page, `default/events/${event.sequence}`)
+  const [sent] = (await server.get(`/events?id=${text.id}`)).items
+  await sees(page, new RegExp(`It was sent again as #${sent.sequence}: woke`))
+  await sees(page, 'no correction is proposed')
   await page.context().close()
 })
 

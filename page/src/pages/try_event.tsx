@@ -6,7 +6,7 @@ import { ApiError, call, inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { parseJson, prettyJson } from '../core/json'
 import { href, route } from '../core/route'
-import { Page, Problem } from '../ui/basics'
+import { EventIdLink, EventLink, Page, Problem } from '../ui/basics'
 import { announce, Commands, CopyAsCommand } from '../ui/dialog'
 import { idMistake, kIdSize } from '../ui/filter_field'
 import { Icon } from '../ui/icons'
@@ -36,7 +36,8 @@ export function TryEventPage({ ns }: PageProps) {
   useEffect(() => {
     if (from === null) return
     call<StoredEvent>('GET', inNamespace(ns, 'events', from)).then(
-      (stored) => setText(prettyJson({ ...(stored.event as object), id: freshId() })),
+      // A replay names the event that it was made from in the same way.
+      (stored) => setText(prettyJson({ ...(stored.event as object), id: freshId(), replayof: stored.id })),
       (failure: Error) => setError(failure as ApiError),
     ).finally(() => setReading(false))
   }, [from])
@@ -79,6 +80,7 @@ export function TryEventPage({ ns }: PageProps) {
       <div class="columns">
         <form class="panel" onSubmit={tryIt}>
           <label>A CloudEvent in JSON; context attributes are its members, with lower-case names<textarea rows={14} value={text} spellcheck={false} aria-invalid={missing.length > 0} onInput={(event) => change(event.currentTarget.value)} /></label>
+          {from && <p class="notes">It is sent as a new event with an id of its own. Its attribute <code>replayof</code> names <EventLink ns={ns} sequence={Number(from)} />, whose page then shows what came of it, as long as the type or the source stays the same.</p>}
           {missing.map(([name, pattern]) => <p class="no"><Icon name="warning" /> Fill in <b>{name}</b>: it must match <code>{String(pattern)}</code>.</p>)}
           <label>The instance that you expected to be woken<input class="mono" size={kIdSize} value={instance} aria-invalid={fault !== ''} onInput={(event) => setInstance(event.currentTarget.value)} onChange={(event) => setFault(idMistake(event.currentTarget.value.trim()))} />{fault && <span class="no" role="alert">{fault}</span>}</label>
           <div class="buttons"><button type="submit" class="primary">Try: nothing is sent</button><button type="button" onClick={send}>Send</button></div>
@@ -86,7 +88,7 @@ export function TryEventPage({ ns }: PageProps) {
         </form>
         <section aria-label="What it would do">
           {error && <Problem error={error} />}
-          {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See <a href={href(ns, ['events'], { id: sent.id })}>what came of {sent.id}</a>.</p>}
+          {sent && <p role="status" class="ok">Sent{sent.duplicates > 0 ? ', and the broker took it for a duplicate: give it another id' : ''}. See what came of <EventIdLink ns={ns} id={sent.id} />.</p>}
           {tried === null && !error && !sent && <p class="quiet">“Try” shows which starts and instances would take this event, which nearly would, and what the limits would do with each start. “Send” publishes it.</p>}
           {tried?.duplicate && <p class="notes">An event with this source and id had an effect before: this one would be dropped as a duplicate.</p>}
           {tried && <NearListeners ns={ns} answer={tried} fix={fix} isTrial />}
