@@ -50,7 +50,7 @@ export function EventsPage({ ns }: PageProps) {
       <CopyAsCommand command={{ line: commandLine(ns, 'event', 'list', ...words), http: httpCall('GET', path, filter) }} />
     </>}>
       <Filters />
-      {newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length}{newer.length === kMostNewer && ' or more'} newer: show them</button>}
+      <div class="newer-line">{newer.length > 0 && <button type="button" class="newer" onClick={show}>{newer.length}{newer.length === kMostNewer && ' or more'} newer: show them</button>}</div>
       <ByAttribute><Loaded resource={list} ns={ns}>{(data) => (data.items.length === 0 && data.next === null
         ? <NoEvents ns={ns} inOtherCase={data.inOtherCase} />
         : (

@@ -163,8 +163,8 @@ function isWithin(id: string, { items, next }: Pick<Instances, 'items' | 'next'>
 }
 
 function Newer({ ids, newest, show }: { ids: Set<string>; newest: string; show: () => void }) {
-  if (ids.size === 0) return null
-  return <button type="button" class="newer" onClick={show}>{count(ids.size)} {[...ids].every((id) => id > newest) ? 'newer' : 'more'}: show them</button>
+  // Its line is always there, so that no row moves when the button comes.
+  return <div class="newer-line">{ids.size > 0 && <button type="button" class="newer" onClick={show}>{count(ids.size)} {[...ids].every((id) => id > newest) ? 'newer' : 'more'}: show them</button>}</div>
 }
 
 function Filters({ ns }: { ns: string }) {
