@@ -219,6 +219,49 @@ test('20 CSP: keys, correlations, progress, answers of services, names and setti
   ])
 })
 
+/** The schema of an input whose titles, descriptions, choices and names of members are the texts. */
+const kAsks = JSON.stringify({
+  id: 'asks',
+  states: [{
+    id: 'check',
+    type: 'validate',
+    schema: {
+      type: 'object',
+      title: kInjections[0],
+      description: kInjections.join(' '),
+      required: [kInjections[1]],
+      properties: {
+        ...Object.fromEntries(kInjections.map((one, index) => [one, { type: 'string', title: one, description: kInjections[(index + 7) % kInjections.length] }])),
+        choice: { type: 'string', enum: kInjections },
+      },
+    },
+  }],
+})
+
+test('20 CSP: sources of events, and the schema of an input in the form that is made of it, are text', async () => {
+  await server.call('PUT', '/v1/ns/shaped')
+  await server.call('PUT', '/v1/ns/shaped/workflows/asks', kAsks, { 'content-type': 'application/yaml' })
+  await server.call('PUT', '/v1/ns/shaped/workflows/hears', `id: hears\nstates:\n- {id: hold, type: consumeEvent, event: {type: shaped, context: {source: never}}}\n`, { 'content-type': 'application/yaml' })
+  await server.call('POST', '/v1/ns/shaped/workflows/hears/start', {})
+  // A source is a URI reference, so most of the texts are escaped in it.
+  const sources = ['javascript:hit=1', '__proto__', '//elsewhere.example/a.js', ...kInjections.map(encodeURIComponent)]
+  for (const [index, source] of sources.entries()) await server.call('POST', '/v1/ns/shaped/events', { specversion: '1.0', id: `shaped-${index}`, source, type: 'shaped' }, kEvent)
+  const events = await until(async () => { const { items } = await server.call('GET', '/v1/ns/shaped/events?limit=100'); return items.length === sources.length && items.every((item) => item.applied) && items })
+  const sent = (source) => events.find((item) => item.source === source).sequence
+  await assertAreText('shaped', [
+    ['events', sources], [`events/${sent(sources[0])}`, [sources[0]]], [`events/${sent(sources[3])}`, [sources[3]]], [`events/try?from=${sent(sources[0])}`, [sources[0]]],
+    ['workflows/asks/run', kInjections], ['workflows/asks/text', []], ['workflows/asks/graph', []],
+  ])
+  // What the server says of an input that does not fit names members, too.
+  const page = await console_.open('#/shaped/workflows/asks/run')
+  await settled(page)
+  await page.getByLabel('As JSON').check()
+  await page.getByLabel('Input (JSON)').fill(JSON.stringify(Object.fromEntries(kInjections.map((one) => [one, 1]))))
+  await page.getByRole('alert').first().waitFor()
+  await assertIsText(page, 'the mistakes of an input')
+  await page.context().close()
+})
+
 test('20 CSP: texts in an address are text', async () => {
   const page = await console_.open('#/default')
   const shown = async (place) => { await settled(page); await assertIsText(page, place) }

@@ -106,8 +106,10 @@ test('12 cancel: the dialog names the running task, Esc changes nothing, and the
   await sees(page.locator('.story'), 'cancelled')
 })
 
-test('12 cancel in bulk: above 100 the number is typed, and the result is shown', async () => {
-  for (let index = 0; index < 120; index += 1) await server.run('booking', { customerId: `bulk-${index}` })
+test('12 cancel in bulk: above 100 the number is typed, and what was refused is named', async () => {
+  const ids = []
+  for (let index = 0; index < 120; index += 1) ids.push(await server.run('booking', { customerId: `bulk-${index}` }))
+  await server.reaches(ids.at(-1), 'waiting')
   const page = await console_.open('#/default/instances?workflow=booking&status=waiting')
   await page.locator('tbody tr').first().waitFor()
   await page.getByLabel('all that the filter names').check()
@@ -116,10 +118,21 @@ test('12 cancel in bulk: above 100 the number is typed, and the result is shown'
   await sees(dialog, 'Cancel 120 instances?')
   const confirm = dialog.getByRole('button', { name: 'Cancel', exact: true })
   assert.ok(await confirm.isDisabled())
+  await dialog.getByLabel(/Type the number 120/).fill('12')
+  assert.ok(await confirm.isDisabled())
   await dialog.getByLabel(/Type the number 120/).fill('120')
+  const ended = [ids[0], ids[60]]
+  for (const id of ended) {
+    await server.call('POST', `/v1/ns/default/instances/${id}/cancel`)
+    await server.reaches(id, 'cancelled')
+  }
   await confirm.click()
-  await sees(page, '120 cancelled')
+  await sees(dialog.getByRole('alert'), '118 cancelled, 2 refused')
+  const reasons = await dialog.getByRole('alert').getByRole('listitem').allTextContents()
+  assert.deepEqual(reasons.map((text) => text.split(' ')[0]).sort(), ended.sort())
+  for (const text of reasons) assert.match(text, /cancelled/)
   await until(async () => (await server.get('/instances/count?by=status&workflow=booking')).items.every((item) => item.status === 'cancelled'))
+  await page.context().close()
 })
 
 test('13 pause and resume, retry, rerun, restart, delete of an instance', async () => {
