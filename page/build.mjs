@@ -17,34 +17,23 @@ const kBudgets = { 'first load': 60, graph: 22, chart: 25, editor: 140, 'all, gz
 rmSync(out, { recursive: true, force: true })
 mkdirSync(join(out, 'assets'), { recursive: true })
 
-/** Runs esbuild on the entries, and returns its metafile. */
-async function bundle(entries, options) {
-  const result = await build({
-    entryPoints: entries,
-    outdir: join(out, 'assets'),
-    absWorkingDir: here,
-    bundle: true,
-    minify: true,
-    metafile: true,
-    legalComments: 'none',
-    target: ['es2022'],
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    logLevel: 'warning',
-    ...options,
-  })
-  return result.metafile
-}
-
-// The worker is named in the page's code by its hash, so it is built first.
-const workerMeta = await bundle({ layout: 'src/graph/layout_worker.ts' }, { format: 'iife' })
-const workerFile = Object.keys(workerMeta.outputs)[0].split('/').pop()
-const meta = await bundle(
-  { app: 'src/main.tsx', style: 'src/style.css' },
-  { format: 'esm', splitting: true, define: { LAYOUT_WORKER: JSON.stringify(workerFile) } },
-)
+const { metafile: meta } = await build({
+  entryPoints: { app: 'src/main.tsx', style: 'src/style.css' },
+  outdir: join(out, 'assets'),
+  absWorkingDir: here,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  minify: true,
+  metafile: true,
+  legalComments: 'none',
+  target: ['es2022'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  logLevel: 'warning',
+})
 
 const outputs = Object.entries(meta.outputs).map(([path, output]) => ({ ...output, file: path.split('/').pop() }))
 const script = outputs.find((output) => output.entryPoint === 'src/main.tsx')
@@ -53,7 +42,7 @@ const html = readFileSync(join(here, 'src/index.html'), 'utf8')
   .replace('{{script}}', `assets/${script.file}`)
   .replace('{{style}}', `assets/${style.file}`)
 writeFileSync(join(out, 'index.html'), html)
-writeFileSync(join(out, 'assets/licences.txt'), licences([...Object.keys(meta.inputs), ...Object.keys(workerMeta.inputs)]))
+writeFileSync(join(out, 'assets/licences.txt'), licences(Object.keys(meta.inputs)))
 
 /** The licences of the packages that are in the bundle, each with its name and version. */
 function licences(inputs) {

@@ -1,4 +1,4 @@
-// The only file that uses dagre; it is a chunk of its own, and the worker's code.
+// The only file that uses dagre. It is a chunk of its own, which the page loads, and which also runs as a worker beside the page.
 import dagre from '@dagrejs/dagre'
 
 export interface BoxSize {
@@ -60,4 +60,14 @@ export function layout(boxes: BoxSize[], ways: WayEnds[]): Drawing {
 /** The width of a label. */
 function widthOf({ label }: WayEnds): number {
   return label.length * 5.6 + 6
+}
+
+/** The address of this file, for a worker. */
+export const kUrl = import.meta.url
+
+// A worker has no document.
+if (typeof document === 'undefined') {
+  addEventListener('message', (event: MessageEvent<{ boxes: BoxSize[]; ways: WayEnds[] }>) => {
+    postMessage(layout(event.data.boxes, event.data.ways))
+  })
 }

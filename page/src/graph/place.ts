@@ -1,8 +1,6 @@
 // Lays a graph out: small ones here, large ones in a worker.
 import type { BoxSize, Drawing, WayEnds } from './layout'
 
-declare const LAYOUT_WORKER: string
-
 const kWorkerFrom = 60
 
 interface TrustedTypes {
@@ -11,9 +9,8 @@ interface TrustedTypes {
 
 let policy: { createScriptURL: (text: string) => string } | undefined
 
-/** The address of the worker's script, through the one policy of the page, which passes no other. */
-function workerUrl(): string {
-  const url = new URL(LAYOUT_WORKER, import.meta.url).href
+/** The address of the script of the worker, through the one policy of the page, which passes no other. */
+function workerUrl(url: string): string {
   const trusted = (window as unknown as { trustedTypes?: TrustedTypes }).trustedTypes
   if (!trusted) return url
   policy ??= trusted.createPolicy('millrace', {
@@ -27,8 +24,9 @@ function workerUrl(): string {
 
 /** The places of boxes and ways; loads the layout when it is first needed. */
 export async function place(boxes: BoxSize[], ways: WayEnds[]): Promise<Drawing> {
-  if (boxes.length <= kWorkerFrom) return (await import('./layout')).layout(boxes, ways)
-  const worker = new Worker(workerUrl())
+  const { layout, kUrl } = await import('./layout')
+  if (boxes.length <= kWorkerFrom) return layout(boxes, ways)
+  const worker = new Worker(workerUrl(kUrl), { type: 'module' })
   try {
     return await new Promise<Drawing>((resolve, reject) => {
       worker.onmessage = (event: MessageEvent<Drawing>) => resolve(event.data)
