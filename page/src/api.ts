@@ -46,8 +46,8 @@ export type AwaitedCall = {
   compensates?: true
   /** When a timeout ends the attempt at the latest. */
   deadline?: string
-  /** `callback`: its service has accepted the task, and answers it later; `subflow`: for the end of its instance; `answer`: of the service, worker or container that has the task; `worker`: no worker has taken the task; `slot`; `throttle`; `service`: it is paused; `attempt`: for the next one; `others`: for other calls of the state; `resume`: of the instance. */
-  for: "callback" | "subflow" | "answer" | "worker" | "slot" | "throttle" | "service" | "attempt" | "others" | "resume"
+  /** `callback`: its service has accepted the task, and answers it later; `subflow`: for the end of its instance; `answer`: of the service, worker or container that has the task; `worker`: no worker has taken the task; `connection`: the HTTP service has not got the request; `slot`; `throttle`; `service`: it is paused; `attempt`: for the next one; `others`: for other calls of the state; `resume`: of the instance. */
+  for: "callback" | "subflow" | "answer" | "worker" | "connection" | "slot" | "throttle" | "service" | "attempt" | "others" | "resume"
   /** The id of the function. */
   function?: string
   /** It is a service of the namespace `default`. */
@@ -358,6 +358,21 @@ export type DeadLettersDone = {
 
 export type DefinitionSchema = {
   $schema: string
+}
+
+export type Evaluations = {
+  fast: {
+    /** Evaluations that a jq worker has. */
+    running: number
+    /** Evaluations that no jq worker has. */
+    waiting: number
+  }
+  slow: {
+    /** Evaluations that a jq worker has. */
+    running: number
+    /** Evaluations that no jq worker has. */
+    waiting: number
+  }
 }
 
 /** What the context attributes of an event must be, by the name of the attribute. */
@@ -1302,6 +1317,10 @@ export type InstanceWhy = {
     /** The id of the state. */
     state?: string
     status: string
+    /** Of an instance that runs and waits for nothing else: its next step waits for its turn, for a jq evaluation, or for the search for early events. The evaluations are those of its namespace. */
+    step?: {
+      evaluations: Evaluations
+    }
     throttled?: Throttled
     waited?: {
       /** Of one that ended by its wait to start: for what it waited. */
@@ -1555,20 +1574,7 @@ export type Mistake = {
 
 export type Namespace = {
   createdAt: string
-  evaluations?: {
-    fast: {
-      /** Evaluations that a jq worker has. */
-      running: number
-      /** Evaluations that no jq worker has. */
-      waiting: number
-    }
-    slow: {
-      /** Evaluations that a jq worker has. */
-      running: number
-      /** Evaluations that no jq worker has. */
-      waiting: number
-    }
-  }
+  evaluations?: Evaluations
   name: string
   /** The quotas by name. */
   quotas: Record<string, {

@@ -295,3 +295,13 @@ test('commands: those of a list have its filters, Send has its own, and the over
   await page.waitForURL(/groups\?workflow=pair/)
   await page.locator('tbody tr', { hasText: 'orderid=o-2' }).waitFor()
 })
+
+test('why: an instance that waits for a jq worker has a step to make, and is not said to wait for nothing', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/slow', "id: slow\nstates:\n- {id: count, type: noop, transform: 'jq([range(100000000)] | length)'}\n", { 'content-type': 'application/yaml' })
+  const id = await server.run('slow')
+  const page = await console_.open(`#/default/instances/${id}/why`)
+  const part = page.getByRole('region', { name: 'What it waits for' })
+  await sees(part, /It has a step to make.*1 with a jq worker, 0 that wait for one/)
+  assert.equal(await part.getByText('It waits for no event now').count(), 0)
+  await server.call('POST', `/v1/ns/default/instances/${id}/cancel`)
+})

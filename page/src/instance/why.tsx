@@ -1,6 +1,6 @@
 // Why an instance has ended, or was not woken: the nearest of the newest events of the types that it waits for.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { AwaitedCall, HistoryRecord, Instance, InstanceWhy } from '../api'
+import type { AwaitedCall, Evaluations, HistoryRecord, Instance, InstanceWhy } from '../api'
 import { inNamespace } from '../core/client'
 import { commandLine, httpCall, option } from '../core/commands'
 import { useGet, type Resource } from '../core/resource'
@@ -91,7 +91,7 @@ function typesOf(answer: InstanceWhy): string[] {
 }
 
 const kAwaited: Record<AwaitedCall['for'], string> = {
-  callback: 'its service has accepted it and answers later', subflow: 'its instance has not ended', answer: 'its service has not answered', worker: 'no worker has taken it', slot: 'it waits for a slot', throttle: 'it waits for the throttle of its service', service: 'its service is paused', attempt: 'it waits for its next attempt', others: 'it waits for other calls of the state', resume: 'it waits until the instance is resumed',
+  callback: 'its service has accepted it and answers later', subflow: 'its instance has not ended', answer: 'its service has not answered', worker: 'no worker has taken it', connection: 'it waits for a connection to its service', slot: 'it waits for a slot', throttle: 'it waits for the throttle of its service', service: 'its service is paused', attempt: 'it waits for its next attempt', others: 'it waits for other calls of the state', resume: 'it waits until the instance is resumed',
 }
 
 /** What the instance waits for besides events. */
@@ -130,10 +130,16 @@ function Waits({ ns, answer }: { ns: string; answer: InstanceWhy }) {
       ) : <OtherWait ns={ns} wait={wait} />)}
       {instance.arrived && instance.arrived.length > 0 && <p>has got {instance.arrived.map((type, index) => <>{index > 0 && ', '}<b>{type}</b></>)}</p>}
       {entering.length > 0 && <p class="notes">It does not listen yet; when it has entered its state, it will listen for {entering.map((item, index) => <>{index > 0 && ', '}<b>{item.type}</b><Lookback from={item.lookbackFrom} /></>)}.</p>}
-      {!listens(answer) && <p class="quiet">It waits for no event now.</p>}
+      {!listens(answer) && !instance.step && <p class="quiet">It waits for no event now.</p>}
+      {instance.step && <StepToMake evaluations={instance.step.evaluations} />}
       {instance.compensation && <CompensationLeft compensation={instance.compensation} />}
     </section>
   )
+}
+
+/** For what an instance waits whose next step is due. */
+function StepToMake({ evaluations: { fast, slow } }: { evaluations: Evaluations }) {
+  return <p>It has a step to make, and waits for its turn, for a jq evaluation, or for the search for early events. Evaluations of its namespace now: {count(fast.running + slow.running)} with a jq worker, {count(fast.waiting + slow.waiting)} that wait for one.</p>
 }
 
 /** When a wait to start ends with an error. */
