@@ -98,6 +98,9 @@ class Soonest {
   /// The query has not looked at everything, but at all that fires before `at`.
   void cut(TimePoint at) { exact_until_ = std::min(exact_until_.value_or(at), at); }
 
+  /// Whether the filter has an end.
+  bool is_bounded() const { return filter_.until.has_value(); }
+
   /// Whether nothing that fires at that time or later can be one of the soonest.
   bool has_all_before(TimePoint at) const {
     if (filter_.until && at > *filter_.until) return true;
@@ -129,6 +132,23 @@ class Soonest {
   size_t bytes_ = 0;
   std::optional<TimePoint> exact_until_;
 };
+
+/// Adds the ticks of a schedule, which counts from `from`: all that the list may show if the filter
+/// ends at a time, otherwise the next one. `tick` has what they share.
+void add_ticks(const Cron& cron, TimePoint from, TimePoint now, const Firing& tick,
+               Soonest& soonest) {
+  TimePoint at = cron.next(from);
+  while (true) {
+    Firing one = tick;
+    one.at = at;
+    soonest.add(std::move(one));
+    if (!soonest.is_bounded()) return;
+    const TimePoint next = cron.next(cron.caught_up(at, std::max(at, now)));
+    if (next <= at || soonest.has_all_before(next)) return;
+    if (!soonest.look()) return soonest.cut(next);
+    at = next;
+  }
+}
 
 const OnDamage kSkipDamaged = [](const Error&) {};
 
@@ -429,12 +449,14 @@ Result<Json> Queries::next_firings(const View& view, std::string_view ns, const 
     definition_sizes += TRY(definition_bytes(view, revision));
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
     if (!workflow->start.cron) continue;
-    soonest.add({.at = workflow->start.cron->next(progress->from),
-                 .kind = FiringKind::kTick,
-                 .instance = std::nullopt,
-                 .revision = {},
-                 .workflow = id,
-                 .paused = record.paused});
+    add_ticks(*workflow->start.cron, progress->from, now,
+              {.at = {},
+               .kind = FiringKind::kTick,
+               .instance = std::nullopt,
+               .revision = {},
+               .workflow = id,
+               .paused = record.paused},
+              soonest);
   }
   const NamespaceSettings settings = TRY(readable_settings(view, ns));
   size_t reads_left = kMostCallTimers;

@@ -112,6 +112,31 @@ TEST_F(NextQueriesTest, ShowTheKindsAndTheTimesOfTheFilter) {
   EXPECT_THAT(kinds({.kinds = {FiringKind::kTick}}), IsEmpty());
 }
 
+TEST_F(NextQueriesTest, ShowAllTicksOfAScheduleUntilTheEndOfTheFilter) {
+  const WorkflowNumber ticks = apply(R"(
+id: ticks
+start: {type: scheduled, cron: "* * * * *"}
+states:
+- {id: end, type: noop}
+)");
+  write_schedule(*tx, ticks, {.from = now - seconds(300), .last = std::nullopt});
+  commit();
+  const auto times = [&](const NextFilter& filter) {
+    std::vector<std::string> all;
+    const Json shown = answer(next(filter));
+    for (const Json& one : shown["items"]) all.push_back(one["at"]);
+    return all;
+  };
+  const auto at = [&](int after) { return format_rfc3339(now + seconds(after)); };
+  clock.jump(now - clock.now());  // 22:13:20; the tick that is due replaces all that were missed
+  EXPECT_THAT(times({.until = now + seconds(100)}), ElementsAre(at(-260), at(40), at(100)));
+  EXPECT_THAT(times({}), ElementsAre(at(-260))) << "a list without an end has the next one";
+  const Json cut = answer(next({.until = now + seconds(1'000), .limit = 2}));
+  EXPECT_EQ(cut["items"].size(), 2);
+  EXPECT_EQ(cut["exactUntil"], at(100));
+  EXPECT_EQ(cut["cutBy"], "limit");
+}
+
 TEST_F(NextQueriesTest, ShowEachKindOfTimerAlone) {
   const auto timers = static_cast<size_t>(FiringKind::kDelayedEvent);
   for (size_t kind = 0; kind < timers; ++kind) {
