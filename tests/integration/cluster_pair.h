@@ -78,7 +78,9 @@ class ClusterPair : public testing::Test {
   /// Starts the node, and waits until it is ready.
   void start_ready(size_t index, bool founds = false) {
     start(index, founds);
-    ASSERT_TRUE(eventually([&] { return is_ready(index); })) << node(index).process().errors();
+    const auto has_ended = [&] { return node(index).process().wait(Duration(0)).has_value(); };
+    ASSERT_TRUE(eventually([&] { return is_ready(index) || has_ended(); }));
+    ASSERT_FALSE(has_ended()) << node(index).process().errors();
   }
   /// Starts a server without a cluster with the folder of the node, and waits until it is ready.
   void start_alone(size_t index) {

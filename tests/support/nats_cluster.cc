@@ -84,6 +84,24 @@ NatsCluster::NatsCluster(const std::string& program) {
                     name_of(i), routes_[i].port(), fmt::join(routes, ", ")),
         program);
   }
+  wait_for_peers();
+}
+
+void NatsCluster::wait_for_peers() const {
+  const auto connection = connect();
+  const Json probe{{"name", "PEERS"},
+                   {"subjects", {"test.peers"}},
+                   {"storage", "memory"},
+                   {"num_replicas", kServers}};
+  CHECK(eventually(
+      [&] { return connection->api("STREAM.CREATE.PEERS", probe, kAnswerTime).has_value(); }));
+  // The answer of a deletion may be lost, so the names of the streams say whether it is done.
+  CHECK(eventually([&] {
+    std::ignore = connection->api("STREAM.DELETE.PEERS", Json::object(), kAnswerTime);
+    const Result<Json> left =
+        connection->api("STREAM.NAMES", Json{{"subject", "test.peers"}}, kAnswerTime);
+    return left && left->value("total", 1) == 0;
+  }));
 }
 
 std::optional<std::string> NatsCluster::newest_program() {

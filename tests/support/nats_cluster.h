@@ -61,6 +61,10 @@ class NatsCluster {
   static bool is_whole(const Connection& connection, const std::string& stream);
 
  private:
+  /// Waits until a stream can have a replica on each nats-server. For some time after the election
+  /// of a leader it refuses such streams, because it does not know the others yet.
+  void wait_for_peers() const;
+
   std::array<HeldPort, kServers> routes_;  ///< by which the nats-servers connect
   std::array<std::unique_ptr<NatsServer>, kServers> servers_;
 };
