@@ -189,6 +189,24 @@ test('11 run: a wrong input says the path; the right one lands on the new instan
   assert.equal((await server.get('/instances?workflow=typed')).items.length, 1)
 })
 
+test('run: an input that was refused starts nothing, and the line beside the button says why', async () => {
+  const page = await console_.open('#/default/workflows/typed/run')
+  const run = page.getByRole('button', { name: 'Run', exact: true })
+  await page.getByLabel(/^total/).fill('much')
+  await sees(page.locator('form .buttons'), 'The state check refuses this input, and an instance would fail at once')
+  assert.ok(await run.isDisabled())
+  // Each change counts as not checked, so Run is there before the answer is.
+  const held = []
+  await page.route('**/workflows/typed/input', (route) => (route.request().method() === 'POST' ? void held.push(route) : route.continue()))
+  await page.getByLabel(/^total/).fill('12.5')
+  await until(() => held.length === 1, 'the check of the changed input')
+  assert.ok(await run.isEnabled())
+  for (const route of held) await route.continue()
+  await sees(page, 'The input is valid.')
+  assert.ok(await run.isEnabled())
+  await page.context().close()
+})
+
 test('run: what was done is said, with the key only if there was one, and stays until it is closed', async () => {
   const page = await console_.open('#/default/workflows/placed/run')
   const toast = page.locator('.toast')

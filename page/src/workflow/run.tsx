@@ -82,7 +82,7 @@ function RunForm({ ns, id, input }: { ns: string; id: string; input: InputSchema
           {(['executionTimeout', 'runTimeout', 'taskTimeout'] as const).map((name) => <label>{{ executionTimeout: 'Execution: all runs', runTimeout: 'Each run', taskTimeout: 'Evaluation of one state' }[name]} (such as 10m)<input value={timeouts[name]} onInput={(event) => setTimeouts({ ...timeouts, [name]: event.currentTarget.value.trim() })} /></label>)}
         </details>
         {error && <Problem error={error} />}
-        <div class="buttons"><button type="submit" class="primary" disabled={isRunning}>Run</button></div>
+        <div class="buttons">{check.isRefused && <span class="no">{input.from ? `The state ${input.from}` : 'The workflow'} refuses this input, and an instance would fail at once: change it, to run the workflow.</span>}<button type="submit" class="primary" disabled={isRunning || check.isRefused}>Run</button></div>
         <CopyAsCommand command={{ line: commandLine(ns, 'run', id, '--input', oneLine(text), ...words), http: `${httpCall('POST', path, timeouts, oneLine(text))}${key ? ` -H 'Idempotency-Key: ${key}'` : ''}` }} />
       </form>
       <section class="panel" aria-label="Other inputs">
@@ -102,20 +102,20 @@ function oneLine(text: string): string {
   }
 }
 
-/** What the server says of an input, a moment after the last change. */
-function useCheck(ns: string, id: string, text: string): { error: ApiError | null; isValid: boolean } {
-  const [state, setState] = useState<{ error: ApiError | null; isValid: boolean }>({ error: null, isValid: false })
+/** What the server says of an input, a moment after the last change; `isRefused`: of the text as it is now. */
+function useCheck(ns: string, id: string, text: string): { error: ApiError | null; isValid: boolean; isRefused: boolean } {
+  const [state, setState] = useState<{ error: ApiError | null; isValid: boolean; of?: string }>({ error: null, isValid: false })
   useEffect(() => {
     const control = new AbortController()
     const timer = setTimeout(() => {
       call('POST', inNamespace(ns, 'workflows', id, 'input'), { body: text, contentType: 'application/json', abort: control.signal }).then(
         () => setState({ error: null, isValid: true }),
-        (error: Error) => { if (error instanceof ApiError) setState({ error, isValid: false }) },
+        (error: Error) => { if (error instanceof ApiError) setState({ error, isValid: false, of: text }) },
       )
     }, 300)
     return () => { clearTimeout(timer); control.abort() }
   }, [text])
-  return state
+  return { ...state, isRefused: state.of === text && state.error?.code === 'input.refused' }
 }
 
 function Fields({ fields, text, setText }: { fields: Field[]; text: string; setText: (text: string) => void }) {
