@@ -28,6 +28,16 @@ function addressOf(ns: string, item: Item): string {
 
 const kNames: Record<Item['kind'], string> = { instance: 'instance', workflow: 'workflow', key: 'key', group: 'group', task: 'task', replay: 'replay', source: 'source', webhook: 'webhook', service: 'service', event: 'event', deadLetter: 'dead letter', pendingStart: 'pending start' }
 
+/** The lists that know a text as a value: of the attribute that it names (NAME=VALUE), else as a subject or a correlation. */
+function listsFor(ns: string, text: string): Array<[string, string]> {
+  const [, name, value] = /^([a-z\d]+)\s*=\s*(.+)$/i.exec(text) ?? []
+  if (name === undefined || value === undefined) return [[`Events with the subject ${text}`, href(ns, ['events'], { attribute: 'subject', value: text })], [`Instances with the correlation ${text}`, href(ns, ['instances'], { correlation: text })]]
+  // Names of attributes are in lower case.
+  const filter = { attribute: name.toLowerCase(), value }
+  const words = `${filter.attribute} ${value}`
+  return [[`Events with ${words}`, href(ns, ['events'], filter)], [`Instances that wait for ${words}`, href(ns, ['waiting'], { kind: 'instance', ...filter })], [`Groups with ${words}`, href(ns, ['groups'], filter)]]
+}
+
 export function GoTo({ ns, close }: { ns: string; close: () => void }) {
   const [text, setText] = useState('')
   const [found, setFound] = useState<Found | null>(null)
@@ -72,7 +82,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
         <label>An id, a sequence, a workflow or a key<input value={text} autofocus autocomplete="off" spellcheck={false} onInput={(event) => type(event.currentTarget.value)} /></label>
         <div role="status">
           {error && <Problem error={error} />}
-          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, starts that were put off, groups, tasks, replays, sources, webhooks, services, events and dead letters.</p>}
+          {found && found.items.length === 0 && <p>Nothing has this name: looked for instances and workflows by the beginning of the id, keys, starts that were put off, groups, tasks, replays, sources, webhooks, services, events and dead letters. Lists that may have it as a value:</p>}
           {found && !found.complete && <p class="quiet">There may be more than these; write more of the name.</p>}
           {found?.notRead && <p class="quiet">The broker did not answer: {found.notRead.msg}</p>}
           {found && (
@@ -80,6 +90,7 @@ export function GoTo({ ns, close }: { ns: string; close: () => void }) {
               {found.items.map((item) => (
                 <li><a href={addressOf(ns, item)} onClick={close}>{kNames[item.kind]} <span class="mono">{item.id}</span></a> <span class="quiet">{item.label}</span></li>
               ))}
+              {found.items.length === 0 && listsFor(ns, text.trim()).map(([label, address]) => <li><a href={address} onClick={close}>{label}</a></li>)}
             </ul>
           )}
         </div>
