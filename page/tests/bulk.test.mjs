@@ -146,3 +146,36 @@ test('bulk: each instance that was refused is named with the reason', async () =
   for (const id of ids.slice(1)) assert.ok(reasons.some((text) => text.startsWith(`${id} `) && text.length > id.length + 10), reasons.join('\n'))
   await page.context().close()
 })
+
+test('bulk: the bar is in view while a row of a long list is selected, covers none that has the focus, and its dialog speaks of several', async () => {
+  const ids = await book('long', 40)
+  const page = await console_.open('#/default/instances?workflow=long')
+  const bar = page.getByRole('group', { name: 'Actions on several instances' })
+  for (const [width, height] of [[1280, 600], [320, 600]]) {
+    await page.setViewportSize({ width, height })
+    await settled(page)
+    await page.evaluate(() => scrollTo(0, 0))
+    for (const id of ids.slice(-2)) await page.getByLabel(`Select ${id}`).check()
+    await sees(bar, '2 selected')
+    const box = await bar.boundingBox()
+    assert.ok(box.y > 0 && box.y + box.height <= height, JSON.stringify(box))
+    assert.ok(box.height <= height / 3, JSON.stringify(box))
+    assert.equal(await bar.evaluate((element) => getComputedStyle(element).backgroundColor), await page.evaluate(() => getComputedStyle(document.body).backgroundColor))
+    // A row that gets the focus is scrolled above the bar.
+    for (const id of ids.slice(10, 30).reverse()) {
+      const row = page.getByLabel(`Select ${id}`)
+      await row.focus()
+      const [field, edge] = [await row.boundingBox(), await bar.boundingBox()]
+      assert.ok(field.y + field.height <= edge.y, JSON.stringify({ field, edge }))
+    }
+    for (const id of ids.slice(-2)) await page.getByLabel(`Select ${id}`).uncheck()
+    await page.evaluate(() => scrollTo(0, 0))
+    assert.ok((await bar.boundingBox()).y > height)
+  }
+  for (const id of ids.slice(-2)) await page.getByLabel(`Select ${id}`).check()
+  await bar.getByRole('button', { name: 'Cancel…' }).click()
+  const dialog = page.getByRole('dialog')
+  await sees(dialog, 'The instances end as cancelled.')
+  assert.equal(await dialog.getByText('The instance ends').count(), 0)
+  await page.context().close()
+})

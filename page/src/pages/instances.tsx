@@ -346,7 +346,7 @@ function Bulk({ chosen, filter, act }: { chosen: InstanceHead[]; filter: Query; 
   }
   const isOffered = (verb: Verb): boolean => (isAll ? statusesOf(verb, filter) !== '' : chosen.some((item) => verbsFor(item).includes(verb)))
   return (
-    <div class="filters bulk" role="group" aria-label="Actions on several instances">
+    <div class={isAll || chosen.length > 0 ? 'filters bulk is-used' : 'filters bulk'} role="group" aria-label="Actions on several instances">
       <span>{isAll ? 'All that the filter names' : `${count(chosen.length)} selected`}</span>
       {(Object.keys(kVerbs) as Verb[]).map((name) => <button type="button" title={`For ${kVerbs[name].statuses.join(', ')}. ${kVerbs[name].says}`} disabled={!isOffered(name)} onClick={() => act(name, targetOf(name))}>{kVerbs[name].name}…</button>)}
       <label><input type="checkbox" checked={isAll} onChange={(event) => setAll(event.currentTarget.checked)} /> all that the filter names</label>

@@ -16,6 +16,8 @@ interface About {
   name: string
   done: string
   says: string
+  /** What it says of several, if the words differ. */
+  ofSeveral?: string
   statuses: string[]
   isDanger?: boolean
 }
@@ -27,12 +29,12 @@ export const kEnded = ['complete', 'failed', 'timedout', 'cancelled']
 export const kVerbs: Record<Verb, About> = {
   pause: { name: 'Pause', done: 'paused', says: 'A paused instance begins no state and no attempt; events and answers for it are kept. The timeouts of its state do not fire, and restart in full with Resume. A delay keeps its end, and the timeouts of the run and of the execution still count.', statuses: kLive },
   resume: { name: 'Resume', done: 'resumed', says: 'A paused instance continues in its state, with the events and answers that came in the meantime. The timeouts of the state restart in full; a delay keeps its end, and ends at once if that has passed.', statuses: ['paused'] },
-  cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
-  retry: { name: 'Retry', done: 'retried', says: 'The same run continues: the failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
-  restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the input of the instance.', statuses: kEnded },
-  rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you choose, with the data with which the instance last entered it.', statuses: kEnded },
-  compensate: { name: 'Compensate', done: 'makes its compensations', says: 'No state is tried again: the compensations that are left are made, the newest first; then the status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
-  delete: { name: 'Delete', done: 'deleted', says: 'The instance is erased with its history. This cannot be taken back.', statuses: kEnded, isDanger: true },
+  cancel: { name: 'Cancel', done: 'cancelled', says: 'The instance ends as cancelled. This cannot be taken back; it can be started again by restart or rerun.', ofSeveral: 'The instances end as cancelled. This cannot be taken back; they can be started again by restart or rerun.', statuses: [...kLive, 'paused'], isDanger: true },
+  retry: { name: 'Retry', done: 'retried', says: 'The same run continues: the failed state is tried again, with the data with which it was entered.', ofSeveral: 'The same run of each instance continues: its failed state is tried again, with the data with which it was entered.', statuses: ['failed', 'timedout'] },
+  restart: { name: 'Restart', done: 'restarted', says: 'A new run begins at the first state, with the input of the instance.', ofSeveral: 'A new run of each instance begins at the first state, with its input.', statuses: kEnded },
+  rerun: { name: 'Rerun from', done: 'run again', says: 'A new run begins at a state that you choose, with the data with which the instance last entered it.', ofSeveral: 'A new run of each instance begins at a state that you choose, with the data with which the instance last entered it.', statuses: kEnded },
+  compensate: { name: 'Compensate', done: 'makes its compensations', says: 'No state is tried again: the compensations that are left are made, the newest first; then the status is what it was.', ofSeveral: 'No state is tried again: the compensations that are left of each instance are made, the newest first; then its status is what it was.', statuses: ['failed', 'timedout', 'cancelled'] },
+  delete: { name: 'Delete', done: 'deleted', says: 'The instance is erased with its history. This cannot be taken back.', ofSeveral: 'The instances are erased with their histories. This cannot be taken back.', statuses: kEnded, isDanger: true },
 }
 
 /** The actions that run an ended instance again, or undo it. */
@@ -130,7 +132,7 @@ export function InstanceAction({ ns, verb, target, close, changed, choose }: { n
       run={run}
       close={() => { progress?.stop(); close() }}
     >
-      <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : about.says}{kAgain.includes(verb) && ' The instance keeps the revision with which it started.'}</p>
+      <p>{target.putOff ? `The instance has not started: the start is dropped with ${target.putOff}, and no instance will have this id.` : (!single && about.ofSeveral) || about.says}{kAgain.includes(verb) && ` ${single ? 'The' : 'Each'} instance keeps the revision with which it started.`}</p>
       {target.others ? <p class="notes">{about.name} applies to {about.statuses.join(', ')} only: {plural(target.others, 'other instance')} that {target.others === 1 ? 'is' : 'are'} selected {target.others === 1 ? 'stays as it is' : 'stay as they are'}.</p> : null}
       {named.error && <Problem error={named.error} />}
       {target.filter && <p>{named.isLoading ? `The instances are counted: ${count(number)} so far.` : <>{named.isCut ? `The first ${count(number)}` : 'All'} that the filter ({target.filter.text}) named at <Clock at={named.at} />, with the status {statusesOf(verb, target.filter.query).replaceAll(',', ' or ')}. The action is for these only: an instance that fits later stays as it is.{named.isCut && ' More fit: when this is done, repeat it for them.'}</>}</p>}
