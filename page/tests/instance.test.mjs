@@ -262,7 +262,7 @@ test('an action on a filter is not offered for statuses to which it does not app
   await page.context().close()
 })
 
-test('what an action did covers no row: the page can be scrolled above it; the buttons of the bar are wide enough', async () => {
+test('what an action did covers no row: the page can be scrolled below it; the buttons of the bar are wide enough', async () => {
   const id = await server.run('booking', { customerId: 'c-135' })
   for (const width of [1280, 320]) {
     const page = await console_.open('#/default/instances', { width })
@@ -273,7 +273,7 @@ test('what an action did covers no row: the page can be scrolled above it; the b
     await page.locator('.toast').waitFor()
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
     const [end, toast] = await Promise.all([page.locator('main .more').boundingBox(), page.locator('.toast').boundingBox()])
-    assert.ok(end.y + end.height <= toast.y, `${width}: ${end.y + end.height} is below ${toast.y}`)
+    assert.ok(toast.y + toast.height <= end.y, `${width}: ${toast.y + toast.height} is below ${end.y}`)
     const narrow = await page.locator('header.bar button').evaluateAll((all) => all.filter((one) => one.offsetWidth < 24).map((one) => one.textContent))
     assert.deepEqual(narrow, [])
     await page.context().close()

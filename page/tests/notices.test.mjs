@@ -24,6 +24,46 @@ test('notices: what an action did is not said any more while the next one fails'
   await page.context().close()
 })
 
+/** The controls of a page that what an action did covers, in a window that is scrolled as it is. */
+const covered = (page) => page.evaluate(() => {
+  const toast = document.querySelector('.toast').getBoundingClientRect()
+  const isOver = ({ left, right, top, bottom, width }) => width > 0 && left < toast.right && right > toast.left && top < toast.bottom && bottom > toast.top
+  return [...document.querySelectorAll(':is(header, main) :is(a, button, input, select, summary)')].filter((one) => isOver(one.getBoundingClientRect())).map((one) => one.outerHTML.slice(0, 200))
+})
+
+/** Moves the focus through the controls of the main region, from the last one to the first, and names those that are covered while they have it. */
+const coveredWithFocus = (page) => page.evaluate(() => {
+  const found = []
+  for (const one of [...document.querySelectorAll('main :is(a, button, input, select, summary)')].reverse()) {
+    one.focus()
+    const [box, toast] = [one, document.querySelector('.toast')].map((element) => element.getBoundingClientRect())
+    if (document.activeElement === one && box.width > 0 && box.left < toast.right && box.right > toast.left && box.top < toast.bottom && box.bottom > toast.top) found.push(one.outerHTML.slice(0, 200))
+  }
+  return found
+})
+
+test('notices: what an action did covers no action, at two widths', async () => {
+  const ids = []
+  for (let index = 0; index < 20; index += 1) ids.push(await server.run('booking', { customerId: `n-${index}` }))
+  for (const [width, verb] of [[1280, 'Pause'], [320, 'Resume']]) {
+    const page = await console_.open(`#/default/instances/${ids[0]}/story`, { width })
+    await page.locator('.heading').getByRole('button', { name: `${verb}…` }).click()
+    await page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click()
+    await page.locator('.toast').waitFor()
+    assert.deepEqual(await coveredWithFocus(page), [])
+    await page.evaluate(() => scrollTo(0, 0))
+    assert.deepEqual(await covered(page), [])
+    // On the list, the bar of actions stays free, wherever the page is scrolled to.
+    await console_.show(page, 'default/instances')
+    for (const id of ids.slice(-2)) await page.getByLabel(`Select ${id}`).check()
+    assert.deepEqual(await coveredWithFocus(page), [])
+    const [bar, toast] = await Promise.all([page.getByRole('group', { name: 'Actions on several instances' }).boundingBox(), page.locator('.toast').boundingBox()])
+    assert.ok(toast.y >= 0 && toast.y + toast.height < bar.y, JSON.stringify({ bar, toast }))
+    assert.ok(toast.x >= 0 && toast.x + toast.width <= width, JSON.stringify(toast))
+    await page.context().close()
+  }
+})
+
 test('notices: that the clocks differ can be closed', async () => {
   const page = await console_.open('#/default')
   await settled(page)

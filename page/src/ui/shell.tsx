@@ -33,17 +33,21 @@ export function Shell() {
         <>
           <Bar ns={ns} openGoTo={() => setOverlay('goto')} openHelp={() => setOverlay('help')} />
           <Notices />
+          <Toast />
           <Main><Current /></Main>
         </>
       )}
       {overlay.value === 'help' && <Help close={() => setOverlay(null)} />}
       {overlay.value === 'goto' && <GoTo ns={ns} close={() => setOverlay(null)} />}
       <div class="hidden" role="status" aria-live="polite">{announcement.value.text}</div>
-      {announcement.value.text && (
-        <div class="toast"><span>{announcement.value.text}{announcement.value.links?.map((link) => <> <a href={link.href}>{link.label}</a></>)}</span><button type="button" class="small" onClick={() => announce('')}>Close</button></div>
-      )}
     </div>
   )
+}
+
+/** What the last action did. */
+function Toast() {
+  const { text, links = [] } = announcement.value
+  return text === '' ? null : <div class="toast"><span>{text}{links.map((link) => <> <a href={link.href}>{link.label}</a></>)}</span><button type="button" class="small" onClick={() => announce('')}>Close</button></div>
 }
 
 /** The region of the page; `aria-busy` until it has got what the address shows first. */
