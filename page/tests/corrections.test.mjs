@@ -56,6 +56,10 @@ test('once a replay has had an effect, the page proposes no correction, and no i
   await server.reaches(id, 'complete')
   await sees(page, /It was sent again as #\d+: woke/)
   await sees(page, 'no correction is proposed')
+  // What came of it is said in one way: it had no effect itself, its replay had.
+  const [{ sequence }] = (await server.get(`/events/${event.sequence}/why`)).replays
+  await sees(page.locator('dl.facts'), `no effect itself; its replay #${sequence} had`)
+  for (const text of ['No listener took it', 'has had an effect']) assert.equal(await page.getByText(text).count(), 0, text)
   assert.equal(await page.getByRole('button', { name: /^Fix with/ }).count(), 0)
   assert.equal(await card.getByText(/waits since/).count(), 0)
   await page.context().close()

@@ -37,7 +37,8 @@ export function EventPage({ ns, parts }: PageProps) {
     const end = setTimeout(() => setSent(null), kLongestWait)
     return () => { clearInterval(again); clearTimeout(end) }
   }, [isDue, sent])
-  const isSettled = replays.some((one) => one.effectCount > 0)
+  const useful = replays.find((one) => one.effectCount > 0)
+  const isSettled = useful !== undefined
   return (
     <Page title={`Event #${parts[1]}`} back={{ href: href(ns, ['events']), label: 'Events' }}
       heading={<><span class="mono">#{parts[1]}</span> {event.data?.type}</>}
@@ -46,7 +47,7 @@ export function EventPage({ ns, parts }: PageProps) {
         {!isUnreadable && <button type="button" title="Sends the same event again, as it is" onClick={() => setReplay({})} disabled={!event.data}>Replay unchanged…</button>}
         <CopyAsCommand command={{ line: commandLine(ns, 'event', 'why', String(sequence), ...option('instance', expected.instance), ...option('attribute', expected.attribute), ...option('value', expected.value)), http: httpCall('GET', path, expected) }} />
       </>}>
-      <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} />}</Loaded>
+      <Loaded resource={event} ns={ns}>{(data) => <About ns={ns} event={data} replay={useful} />}</Loaded>
       {(event.data || !event.error) && <section aria-labelledby="why-title">
         <h2 id="why-title">Why</h2>
         {isUnreadable ? <Unreadable ns={ns} answer={why.data} /> : <>
@@ -60,10 +61,9 @@ export function EventPage({ ns, parts }: PageProps) {
               {!answer.applied && <p class="notes"><Icon name="clock" /> Not applied yet: the engine has applied the events up to #{answer.asOf.cursor}.</p>}
               {answer.deadLetter && <p class="notes">It is the dead letter <a href={href(ns, ['dead', answer.deadLetter.id])}>{answer.deadLetter.id}</a>: <code>{answer.deadLetter.reason}</code> {answer.deadLetter.detail}</p>}
               {answer.error && <p class="notes">{answer.error.msg} <code>{answer.error.code}</code></p>}
-              <Replays ns={ns} answer={answer} />
-              <p>{answer.effectCount === 0 ? 'No listener took it.' : <Effects ns={ns} effects={answer.effects} total={answer.effectCount} />}</p>
+              <Replays ns={ns} answer={answer} useful={useful} />
+              {answer.effectCount > 0 ? <p><Effects ns={ns} effects={answer.effects} total={answer.effectCount} /></p> : !isSettled && <p>No listener took it.</p>}
               <ComparedWithNow ns={ns} answer={answer} readAt={why.readAt} />
-              {isSettled && <p class="quiet">The event has had an effect as a replay, so no correction is proposed.</p>}
               <NearListeners ns={ns} answer={answer} fix={setReplay} isSettled={isSettled} />
             </>
           )}</Loaded></ByAttribute>
@@ -96,18 +96,21 @@ function Unreadable({ ns, answer }: { ns: string; answer: EventWhy | undefined }
   return <p class="notes">The message is not an event, so no listener was asked. {letter ? <>Correct it in the dead letter <a href={href(ns, ['dead', letter.id])}>{letter.id}</a>, and send it from there.</> : 'Publish the corrected event.'}</p>
 }
 
-/** What came of the replays of the event. */
-function Replays({ ns, answer }: { ns: string; answer: EventWhy }) {
+type Replayed = NonNullable<EventWhy['replays']>[number]
+
+/** What came of the replays of the event; `useful`: the first that had an effect. */
+function Replays({ ns, answer, useful }: { ns: string; answer: EventWhy; useful?: Replayed }) {
   return (
     <>
       {(answer.replays ?? []).map((replay) => (
-        <p key={replay.sequence} class="notes">It was sent again as <EventLink ns={replay.namespace} sequence={replay.sequence} />{replay.namespace !== ns && ` of the namespace ${replay.namespace}`}: {replay.applied ? <Effects ns={replay.namespace} effects={replay.effects} total={replay.effectCount} /> : 'not applied yet'}</p>
+        <p key={replay.sequence} class="notes">It was sent again as <EventLink ns={replay.namespace} sequence={replay.sequence} />{replay.namespace !== ns && ` of the namespace ${replay.namespace}`}: {replay.applied ? <Effects ns={replay.namespace} effects={replay.effects} total={replay.effectCount} /> : 'not applied yet'}{replay === useful && ', so no correction is proposed'}</p>
       ))}
     </>
   )
 }
 
-function About({ ns, event }: { ns: string; event: StoredEvent }) {
+/** `replay`: the first that had an effect. */
+function About({ ns, event, replay }: { ns: string; event: StoredEvent; replay?: Replayed }) {
   const message = messageOf(ns, event.source, event.id)
   const text = event.event ? prettyJson(event.event) : shownData(event)
   return (
@@ -121,7 +124,7 @@ function About({ ns, event }: { ns: string; event: StoredEvent }) {
         {event.to && <><dt>Target</dt><dd>{targetOf(event.to)}</dd></>}
         {Object.entries(event.attributes ?? {}).filter(([name]) => name !== 'millraceonly' || !event.to).map(([name, value]) => <><dt>{name}</dt><dd class="mono">{String(value)}</dd></>)}
         {event.error && <><dt>Error</dt><dd class="no"><code>{event.error.code}</code> {event.error.msg}</dd></>}
-        <dt>What came of it</dt><dd><Effects ns={ns} effects={event.effects} total={event.effectCount} /></dd>
+        <dt>What came of it</dt><dd>{replay && event.effectCount === 0 ? <span class="quiet">no effect itself; its replay <EventLink ns={replay.namespace} sequence={replay.sequence} /> had</span> : <Effects ns={ns} effects={event.effects} total={event.effectCount} />}</dd>
       </dl>
       <details><summary>The whole event</summary><pre class="data" tabIndex={0} aria-label="The whole event">{text}</pre><CopyButton text={text} /></details>
     </div>
