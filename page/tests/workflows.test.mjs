@@ -112,7 +112,11 @@ test('14 editor: a text does not replace a revision that was made meanwhile, unl
   const second = await applyElsewhere('Second')
   await dialog.getByRole('button', { name: 'Apply', exact: true }).click()
   await sees(dialog.getByRole('alert'), 'workflow.revision_conflict')
-  await dialog.getByRole('heading', { name: `Workflow shared has revision ${second} now` }).waitFor()
+  await dialog.getByRole('heading', { name: 'Nothing was applied to shared' }).waitFor()
+  // The news is said once, and what is proposed is to look at the other revision.
+  assert.equal((await dialog.innerText()).split(`has revision ${second} now`).length, 2)
+  await sees(dialog, 'Instances that start once this text is applied use it; those that run keep their revision.')
+  assert.deepEqual(await dialog.locator('.primary').allTextContents(), [`Load revision ${second} in place of this text`])
   await sees(dialog, `The differences of this text from revision ${second}`)
   assert.deepEqual(await dialog.locator('.diff [data-kind="removed"]').allTextContents(), ['− removed: id: shared', '− removed: name: Second'])
   assert.doesNotMatch(await definition(), /mine/)

@@ -56,15 +56,17 @@ export function CopyAsCommand({ command }: { command: Command }) {
 
 /**
  * Asks before an action, runs it, and says what it did. `run` returns that; an error of the API
- * is shown in the dialog as it is. `mustType` is a number or a name that is to be typed first.
+ * is shown in the dialog as it is. `mustType` is a number or a name that is to be typed first;
+ * `instead` is what is proposed in place of the action.
  */
-export function ActionDialog({ title, children, label, isDanger = false, isReady = true, mustType, command, run, close }: {
+export function ActionDialog({ title, children, label, isDanger = false, isReady = true, mustType, instead, command, run, close }: {
   title: string
   children?: ComponentChildren
   label: string
   isDanger?: boolean
   isReady?: boolean
   mustType?: number | string
+  instead?: { label: string; act: () => void }
   command: Command | null
   run: () => Promise<string | Said>
   close: () => void
@@ -99,7 +101,8 @@ export function ActionDialog({ title, children, label, isDanger = false, isReady
         {commands}
         <div class="buttons">
           <button type="button" onClick={close}>{isDanger ? 'Keep as it is' : 'Close'}</button>
-          <button type="submit" class={isDanger ? 'danger' : 'primary'} disabled={isRunning || !isTyped || !isReady}>{isRunning ? 'Working…' : label}</button>
+          <button type="submit" class={isDanger ? 'danger' : instead ? '' : 'primary'} disabled={isRunning || !isTyped || !isReady}>{isRunning ? 'Working…' : label}</button>
+          {instead && <button type="button" class="primary" onClick={instead.act}>{instead.label}</button>}
         </div>
       </form>
     </Dialog>

@@ -45,15 +45,16 @@ export function ApplyDialog({ ns, id, text, seen, title, label = 'Apply', childr
     }
   }
   return (
-    <ActionDialog title={conflict ? `Workflow ${id} ${conflict.revision > 0 ? `has revision ${conflict.revision} now` : 'was deleted'}` : title} label={conflict ? `Apply anyway as revision ${conflict.revision + 1}` : label} isReady={id !== ''} close={close} run={run}
+    <ActionDialog title={conflict ? `Nothing was applied to ${id}` : title} label={conflict ? `Apply anyway as revision ${conflict.revision + 1}` : label} isReady={id !== ''} close={close} run={run}
+      instead={conflict && conflict.revision > 0 ? { label: `Load revision ${conflict.revision} in place of this text`, act: () => { load(); close() } } : undefined}
       command={{ line: withInput(commandLine(ns, 'workflow', 'apply', '-', '--base-revision', String(query.base_revision)), text), http: withInput(httpCall('PUT', path, query, '@-', 'application/yaml'), text) }}>
       {children}
       {!conflict && seen.revision > 0 && <Diff before={seen.definition} after={text} />}
       {conflict && (
         <div class="notes">
           {conflict.revision > 0
-            ? <><p>Nothing was applied. The differences of this text from revision {conflict.revision}:</p><Diff before={conflict.definition} after={text} /><button type="button" onClick={() => { load(); close() }}>Load revision {conflict.revision} in place of this text</button></>
-            : <p>Nothing was applied. The workflow was deleted: “Apply anyway” makes its first revision.</p>}
+            ? <><p>The differences of this text from revision {conflict.revision}:</p><Diff before={conflict.definition} after={text} /></>
+            : <p>The workflow was deleted: “Apply anyway” makes its first revision.</p>}
         </div>
       )}
     </ActionDialog>

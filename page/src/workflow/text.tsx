@@ -70,7 +70,7 @@ export function TextTab({ ns, workflow, changed }: { ns: string; workflow: Workf
       {seen && (
         <ApplyDialog ns={ns} id={workflow.id} text={text} seen={seen} title={`Apply as revision ${seen.revision + 1} of ${workflow.id}?`} applied={changed} close={() => { setSeen(null); changed() }}
           load={discard}>
-          <p>Instances that start from then on use it; those that run keep their revision.</p>
+          <p>Instances that start once this text is applied use it; those that run keep their revision.</p>
         </ApplyDialog>
       )}
     </div>
