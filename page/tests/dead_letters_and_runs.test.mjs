@@ -328,3 +328,25 @@ test('next: the end of a subflow and the attempt of its caller are said, and the
   await page.waitForURL(/kind=stateTimeout/)
   await row.waitFor()
 })
+
+test('next: each tick of a schedule until a time has a row of its own, which it keeps', async () => {
+  await server.call('PUT', '/v1/ns/default/workflows/often', 'id: often\nstart: {type: scheduled, cron: "*/5 * * * *"}\nstates:\n- {id: only, type: noop}\n', { 'content-type': 'application/yaml' })
+  const page = await console_.open('#/default')
+  // Two workflows with the same schedule; the first tick is over when the list is read again.
+  let gone = 0
+  await page.route(/\/next\?/, async (route) => {
+    const answer = await (await route.fetch()).json()
+    const [tick] = answer.items.filter((item) => item.workflow === 'often')
+    const first = Date.parse('2035-01-01T00:00:00Z')
+    const items = Array.from({ length: 12 }, (_, index) => ['also', 'often'].map((workflow) => ({ ...tick, workflow, at: new Date(first + index * 300_000).toISOString() }))).flat()
+    return route.fulfill({ json: { ...answer, items: items.slice(gone) } })
+  })
+  const rows = () => page.locator('tbody tr').evaluateAll((all) => all.map((one) => one.dataset.row))
+  await console_.show(page, 'default/next?kind=tick&until=1h')
+  const before = await rows()
+  assert.equal(new Set(before).size, 24, before.join('\n'))
+  gone = 2
+  await console_.show(page, 'default/next?until=1h')
+  assert.deepEqual(await rows(), before.slice(2))
+  await page.context().close()
+})
