@@ -42,7 +42,7 @@ export function NextPage({ ns }: PageProps) {
   }
   return (
     <Page title="Next" actions={<CopyAsCommand command={{ line: commandLine(ns, 'next', ...option('kind', filter.kind), ...option('until', chosen)), http: httpCall('GET', path, filter) }} />}>
-      <p class="quiet">Everything that will fire, soonest first, and what follows.</p>
+      <p class="quiet">Everything that will fire, soonest first, and what follows.{until === null && ' Without an end, a schedule has its next tick here.'}</p>
       <FilterForm names={kFilters}>
         <fieldset class="chips"><legend>Kind</legend>{Object.entries(kFiringKinds).map(([kind, words]) => <button type="button" class="small" aria-pressed={kinds.has(kind)} onClick={() => toggle(kind)}>{words}</button>)}</fieldset>
         <fieldset class="chips"><legend>Until</legend>{Object.entries(kUntil).map(([length, words]) => <button type="button" class="small" aria-pressed={chosen === length} onClick={() => setQuery({ until: length })}>{words}</button>)}</fieldset>
