@@ -1,17 +1,13 @@
 // The counter of what quotas refused, by namespace. Any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 
-#include <prometheus/counter.h>
-#include <prometheus/family.h>
 #include <prometheus/registry.h>
 
 #include "model/quota.h"
+#include "orchestrator/loop/namespace_series.h"
 
 namespace millrace {
 
@@ -21,19 +17,11 @@ class RefusalMetrics {
   /// exist at once.
   explicit RefusalMetrics(prometheus::Registry& registry);
 
-  /// Counts `number` refusals. The first kMostNamespaceLabels namespaces with refusals keep series
-  /// of their own, because a counter must not decrease; all others are counted together.
+  /// Counts `number` refusals. A namespace without refusals has no series.
   void count(const std::string& ns, Quota quota, uint64_t number);
 
  private:
-  using Counters = std::array<prometheus::Counter*, kQuotas>;
-
-  Counters series_of(const std::string& label);
-
-  prometheus::Family<prometheus::Counter>& family_;
-  std::mutex lock_;  // guards namespaces_
-  std::map<std::string, Counters> namespaces_;
-  const Counters others_;
+  NamespaceSeries<kQuotas> series_;
 };
 
 }  // namespace millrace
