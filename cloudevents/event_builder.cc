@@ -30,7 +30,9 @@ Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> va
                     shown(name), name == "data" ? "; \"data\" is reserved" : ""));
   }
   bool added_before = false;
-  if (const size_t index = core_index(name); index < core_.size()) {
+  const size_t index = core_index(name);
+  const bool is_core = index < core_.size();
+  if (is_core) {
     Core& core = core_[index];
     added_before = std::exchange(core.added, true);
     if (value) {
@@ -49,8 +51,7 @@ Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> va
     return fail(kEventDuplicateAttribute.code,
                 fmt::format("attribute {} is given twice; expected once", shown(name)));
   }
-  const bool counts = !is_core_attribute(name) && !is_own_attribute(name);
-  if (counts && ++counted_ > most_extensions_) {
+  if (!is_core && !is_own_attribute(name) && ++counted_ > most_extensions_) {
     return tl::unexpected(too_many_attributes(most_extensions_));
   }
   return {};

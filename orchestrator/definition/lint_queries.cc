@@ -376,10 +376,10 @@ class QueryLinter {
     return pattern;
   }
 
-  /// Notes that the pattern `value` is matched with backtracking, if `text` is, which stands for
+  /// Notes that the pattern `value` is matched with backtracking, if `pattern` is, which stands for
   /// it. Returns whether it is.
-  bool note_backtracking(std::string_view text, const Node& value, const std::string& path) {
-    const auto pattern = Pattern::compile(text);
+  bool note_backtracking(const Result<std::shared_ptr<const Pattern>>& pattern, const Node& value,
+                         const std::string& path) {
     if (!pattern || (*pattern)->kind() != Pattern::Kind::kBacktracking) return false;
     findings_.note("lint.backtracking", path, value.at,
                    fmt::format("{} is matched with backtracking: if listeners with many different "
@@ -402,7 +402,7 @@ class QueryLinter {
       const ProgramFacts facts = facts_of(*text);
       if (facts.value) check_constant(name, *facts.value, value, path);
       if (text->whole() == nullptr && name != "time") {
-        note_backtracking(with_results_of_a_letter(*text), value, path);
+        note_backtracking(Pattern::compile(with_results_of_a_letter(*text)), value, path);
       }
       return;
     }
@@ -422,8 +422,8 @@ class QueryLinter {
     }
     if (!is_text) return;
     if (name == "time") return;
-    if (note_backtracking(value.text, value, path)) return;
     const auto pattern = Pattern::compile(value.text);
+    if (note_backtracking(pattern, value, path)) return;
     const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
                           (*pattern)->literal() == value.text;
     if (!is_plain) return;

@@ -46,20 +46,15 @@ const NamespaceSettings& CallWaits::settings_of(const NamedService& service) con
   return service.global ? global_ : own_;
 }
 
-/// Whether workers take the tasks of the service from a work queue.
-bool CallWaits::has_workers(const NamedService& service) const {
+/// For what a task of the service waits that nothing holds and that has not started.
+/// Without a target in the settings, workers take it from a work queue.
+std::string_view CallWaits::awaited_from(const NamedService& service) const {
   const NamespaceSettings& settings = settings_of(service);
   const auto found = settings.services.find(service.name);
-  if (found == settings.services.end() || !found->second.target) return true;
-  return std::holds_alternative<WorkQueue>(*found->second.target);
-}
-
-/// Whether the tasks of the service are HTTP requests.
-bool CallWaits::is_http(const NamedService& service) const {
-  const NamespaceSettings& settings = settings_of(service);
-  const auto found = settings.services.find(service.name);
-  return found != settings.services.end() && found->second.target &&
-         std::holds_alternative<HttpService>(*found->second.target);
+  if (found == settings.services.end() || !found->second.target) return "worker";
+  const TaskTarget& target = *found->second.target;
+  if (std::holds_alternative<WorkQueue>(target)) return "worker";
+  return std::holds_alternative<HttpService>(target) ? "connection" : "answer";
 }
 
 /// Whether the task waits for its slot.
@@ -85,9 +80,7 @@ Result<std::string_view> CallWaits::awaited_by(const Call& call, const StartTask
   if (TRY(is_queued(*task))) return "slot";
   if (TRY(is_throttled(*task))) return "throttle";
   const auto* const service = std::get_if<NamedService>(&task->runs);
-  if (service == nullptr) return "answer";
-  if (has_workers(*service)) return "worker";
-  return is_http(*service) ? "connection" : "answer";
+  return service == nullptr ? "answer" : awaited_from(*service);
 }
 
 Result<Json> CallWaits::of(size_t index) {

@@ -54,8 +54,7 @@ class CallWaits {
   Result<bool> is_queued(const StartTask& task) const;
   Result<bool> is_throttled(const StartTask& task) const;
   const NamespaceSettings& settings_of(const NamedService& service) const;
-  bool has_workers(const NamedService& service) const;
-  bool is_http(const NamedService& service) const;
+  std::string_view awaited_from(const NamedService& service) const;
 
   Parts parts_;
   NamespaceSettings own_;

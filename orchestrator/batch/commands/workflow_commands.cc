@@ -40,20 +40,23 @@ Status refuse_workflow(const CommandContext& context, NamespaceNumber ns) {
   return tl::unexpected(refuse_over_quota(batch, ns, Quota::kWorkflows));
 }
 
+/// The text of the newest revision; empty: there is none, or its row is damaged. `known` is null
+/// for a new workflow.
+Result<std::string> newest_text(const CommandContext& context, const WorkflowEntry* known) {
+  if (known == nullptr) return std::string();
+  auto newest = read_definition(context.batch.tx, {known->number, known->latest});
+  if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
+  return newest && *newest ? std::move((*newest)->text) : std::string();
+}
+
 /// Error `workflow.revision_conflict`. `known` is null for a new workflow.
 Status refuse_other_base(const CommandContext& context, const WorkflowEntry* known,
                          const ApplyWorkflow& command) {
   if (!command.base_revision) return {};
-  std::optional<DefinitionRecord> newest;
-  if (known != nullptr) {
-    auto read = read_definition(context.batch.tx, {known->number, known->latest});
-    if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-    if (read) newest = *std::move(read);
-  }
+  const std::string text = TRY(newest_text(context, known));
   const auto conflict =
       revision_conflict(command.workflow->id, command.text, command.base_revision,
-                        {.number = known == nullptr ? 0 : known->latest,
-                         .text = newest ? std::string_view(newest->text) : std::string_view()});
+                        {.number = known == nullptr ? 0 : known->latest, .text = text});
   return conflict ? Status(tl::unexpected(*conflict)) : Status();
 }
 
@@ -61,13 +64,8 @@ Status refuse_other_base(const CommandContext& context, const WorkflowEntry* kno
 /// workflow `known` does not have as its newest revision. `known` is null for a new workflow.
 Status refuse_definition(const CommandContext& context, NamespaceNumber ns,
                          const WorkflowEntry* known, const std::string& text) {
-  Quotas& quotas = context.instances.quotas();
-  if (!TRY(quotas.is_full(ns))) return {};
-  if (known != nullptr) {
-    const auto newest = read_definition(context.batch.tx, {known->number, known->latest});
-    if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
-    if (newest && *newest && (*newest)->text == text) return {};
-  }
+  if (!TRY(context.instances.quotas().is_full(ns))) return {};
+  if (known != nullptr && TRY(newest_text(context, known)) == text) return {};
   return tl::unexpected(refuse_over_quota(context.batch, ns, Quota::kStoreBytes));
 }
 
