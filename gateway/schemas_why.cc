@@ -142,10 +142,8 @@ Json awaited_call() {
                 "`callback`: its service has accepted the task, and answers it later; `subflow`: "
                 "for the end of its instance; `answer`: of the service, worker or container that "
                 "has the task; `worker`: no worker has taken the task; `connection`: the HTTP "
-                "service "
-                "has not got the request; `slot`; `throttle`; "
-                "`service`: it is "
-                "paused; `attempt`: for the next one; `others`: for other calls of the state; "
+                "service has not got the request; `slot`; `throttle`; `service`: it is paused; "
+                "`attempt`: for the next one; `others`: for other calls of the state; "
                 "`resume`: of the instance.")},
           {"service?", text("The name of the service that has the task.")},
           {"global?", exactly(true, "It is a service of the namespace `default`.")},
@@ -230,8 +228,7 @@ void add_why_schemas(ApiSchemas& all) {
   Json step = object({{"evaluations", ref("Evaluations")}});
   step["description"] =
       "Of an instance that runs and waits for nothing else: its next step waits for its turn, for "
-      "a "
-      "jq evaluation, or for the search for early events. The evaluations are those of its "
+      "a jq evaluation, or for the search for early events. The evaluations are those of its "
       "namespace.";
   const Json asked = object({
       {"id", instance_id()},
