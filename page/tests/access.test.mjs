@@ -148,7 +148,7 @@ test('19 CSRF: a form of another page starts nothing', async () => {
 test('19 CSRF: behind a proxy that rewrites Host, the page works with --origin', async () => {
   const proxy = startDevServer({ server: server.url, listen: `127.0.0.1:${proxyPort}`, dist: null, rewritesHost: true })
   await once(proxy, 'listening')
-  const context = await console_.browser.newContext()
+  const context = await console_.newContext()
   const page = await context.newPage()
   await page.goto(`${origin}/${kRows}`)
   await signIn(page)

@@ -47,12 +47,14 @@ test('commands: they call the server of the page, also one under the path of a p
 
 test('commands: the server that the command line calls unless it is named is not named', async () => {
   const [, usual] = /MILLRACE_URL; *default: (\S+)\)/.exec((await runShell('millrace --help')).replace(/\s+/g, ' '))
-  const context = await open.browser.newContext()
+  const context = await open.newContext()
   const page = await context.newPage()
-  // Nothing listens there: each request is passed on to the server of this test.
+  // Nothing listens there: each request is passed on to the server of this test, which refuses those of another origin.
   await page.route(`${usual}/**`, async (route) => {
-    if (route.request().url().includes('/stream?')) return route.abort()
-    return route.fulfill({ response: await route.fetch({ url: route.request().url().replace(usual, urlOf(open)) }) })
+    const request = route.request()
+    if (request.url().includes('/stream?')) return route.abort()
+    const headers = { ...request.headers(), ...(request.headers().origin ? { origin: urlOf(open) } : {}) }
+    return route.fulfill({ response: await route.fetch({ url: request.url().replace(usual, urlOf(open)), headers }) })
   })
   await page.goto(`${usual}/#/default/instances?status=failed`)
   assert.equal((await commandsOf(page))[0], 'millrace instance list --status failed')
@@ -60,7 +62,7 @@ test('commands: the server that the command line calls unless it is named is not
 })
 
 test('commands: they have no token, and no password of the address', async () => {
-  const context = await guarded.browser.newContext()
+  const context = await guarded.newContext()
   const page = await guarded.open('#/default', { context })
   await page.getByLabel('Token').fill(kToken)
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -138,7 +138,7 @@ test('instances: those that have ended in the last hour, whenever they started',
 test('instances: a time is typed as the page shows it, and the address has it in UTC; a text that is none leaves no rows', async () => {
   const id = await server.run('fails')
   await server.reaches(id, 'failed')
-  const context = await console_.browser.newContext({ timezoneId: 'Asia/Tokyo' })
+  const context = await console_.newContext({ timezoneId: 'Asia/Tokyo' })
   const page = await console_.open('#/default/instances?endedSince=24h', { context })
   await page.locator(`[data-row="${id}"]`).waitFor()
   await page.getByText('More filters').click()

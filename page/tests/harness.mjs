@@ -272,11 +272,17 @@ export class Console {
     if (this.faults.length > 0) throw new Error(`faults of the page:\n${[...new Set(this.faults)].join('\n')}`)
   }
 
+  /** A context of the browser whose pages wait as long as a test does. */
+  async newContext(options) {
+    const context = await this.browser.newContext(options)
+    context.setDefaultTimeout(kMostWait)
+    return context
+  }
+
   /** A page at an address behind `#`; `width` and `scheme` are those of the window. */
   async open(address, { width = 1280, height = 900, scheme = 'light', context } = {}) {
-    const holder = context ?? (await this.browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true }))
+    const holder = context ?? (await this.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true }))
     const page = await holder.newPage()
-    page.setDefaultTimeout(kMostWait)
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', (event) => console.error(`VIOLATION ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`))
     })

@@ -10,7 +10,7 @@ after(() => console_.stop())
 
 /** A page that gets `limit` items at most from the calls that fit `pattern`. */
 async function openBounded(address, pattern, limit) {
-  const context = await console_.browser.newContext()
+  const context = await console_.newContext()
   await context.route(pattern, (route) => {
     const url = new URL(route.request().url())
     url.searchParams.set('limit', String(limit))
@@ -121,7 +121,7 @@ test('instances: times are those of the zone of the browser, or of UTC, with the
   for (let i = 0; i < 3; ++i) await server.run('placed', { id: `T-${i}` })
   const zone = 'Asia/Kathmandu' // no whole hours before UTC
   const moments = [new Date().toISOString(), new Date(Date.now() - 60 * 86_400_000).toISOString(), '2024-02-28T18:30:05.250Z']
-  const context = await console_.browser.newContext({ timezoneId: zone })
+  const context = await console_.newContext({ timezoneId: zone })
   // A message of the stream would bring the moments of the server back.
   await context.route('**/v1/ns/default/stream?*', (route) => route.abort())
   await context.route('**/v1/ns/default/instances?*', async (route) => {

@@ -120,7 +120,7 @@ test('a part of the page that the server does not have is called missing', async
 })
 
 test('22 ten tabs: nine that are hidden close their streams, and all stay answered', async () => {
-  const context = await console_.browser.newContext()
+  const context = await console_.newContext()
   const pages = []
   for (const half of ['instances', 'workflows']) {
     const opened = []

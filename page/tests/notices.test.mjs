@@ -69,7 +69,7 @@ test('notices: that the clocks differ can be closed', async () => {
   await settled(page)
   const notice = page.getByRole('region', { name: 'Clock' })
   assert.equal(await notice.count(), 0)
-  const context = await console_.browser.newContext()
+  const context = await console_.newContext()
   await context.addInitScript(() => {
     const clock = Date.now
     Date.now = () => clock() - 60_000
