@@ -50,13 +50,19 @@ T take_value(tl::expected<T, E>&& result) {
 using Status = Result<void>;
 
 /// A failed Result: `return fail("store.full", "…")`.
-inline tl::unexpected<Error> fail(std::string code, std::string message) {
+[[gnu::cold]] inline tl::unexpected<Error> fail(std::string code, std::string message) {
   return tl::unexpected<Error>(Error{std::move(code), std::move(message)});
+}
+
+/// The early return of TRY. What leads to a cold function is placed apart from the code that runs.
+template <class E>
+[[gnu::cold, gnu::noinline]] tl::unexpected<E> pass_on(E& error) {
+  return tl::unexpected<E>(std::move(error));
 }
 
 /// A failed Result with the code of `error`; its message is `where`, a colon and the message of
 /// `error`: "loading x.yaml: …".
-inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
+[[gnu::cold]] inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
   error.message.insert(0, std::string(where) + ": ");
   return tl::unexpected<Error>(std::move(error));
 }
@@ -66,11 +72,11 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
 #define MILLRACE_JOIN_(a, b) a##b
 #define MILLRACE_JOIN(a, b) MILLRACE_JOIN_(a, b)
 // NOLINTBEGIN(bugprone-macro-parentheses): `name` is declared here.
-#define MILLRACE_TRY(name, expression)                         \
-  __extension__({                                              \
-    auto name = (expression);                                  \
-    if (!name) return tl::unexpected(std::move(name).error()); \
-    ::millrace::take_value(std::move(name));                   \
+#define MILLRACE_TRY(name, expression)                   \
+  __extension__({                                        \
+    auto name = (expression);                            \
+    if (!name) return ::millrace::pass_on(name.error()); \
+    ::millrace::take_value(std::move(name));             \
   })
 // NOLINTEND(bugprone-macro-parentheses)
 
