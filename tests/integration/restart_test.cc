@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 /// A workflow that waits, until the timeout, for an event `go` with the key of the input.
-std::string waiter(std::string_view timeout) {
+std::string waits_for(std::string_view timeout) {
   return fmt::format(R"(
 id: waiter
 states:
@@ -70,7 +70,7 @@ class Restart : public MillraceTest {
 };
 
 TEST_F(Restart, KeepsAnInstanceWaitingUntilItsEventComes) {
-  millrace_.apply(waiter("PT1H"));
+  millrace_.apply(waits_for("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const std::string other = millrace_.start_instance("waiter", {{"key", "other"}});
   millrace_.stop();
@@ -82,7 +82,7 @@ TEST_F(Restart, KeepsAnInstanceWaitingUntilItsEventComes) {
 }
 
 TEST_F(Restart, AppliesAnEventThatWasPublishedWhileMillraceWasDown) {
-  millrace_.apply(waiter("PT1H"));
+  millrace_.apply(waits_for("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   millrace_.kill();
   publish("go", "1");
@@ -91,7 +91,7 @@ TEST_F(Restart, AppliesAnEventThatWasPublishedWhileMillraceWasDown) {
 }
 
 TEST_F(Restart, FiresATimerThatCameDueWhileMillraceWasDown) {
-  millrace_.apply(waiter("PT1S"));
+  millrace_.apply(waits_for("PT1S"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const TimePoint latest_deadline = now() + std::chrono::seconds(1);
   millrace_.kill();
@@ -105,7 +105,7 @@ TEST_F(Restart, AppliesAnEventStampedBeforeTheDeadlineInsteadOfTheTimeout) {
   for (const Duration length : {Duration(1'000), Duration(5'000), Duration(20'000),
                                 Duration(80'000)}) {  // longer on a slow machine
     const std::string timeout = fmt::format("PT{}S", length.count() / 1000);
-    millrace_.apply(waiter(timeout));
+    millrace_.apply(waits_for(timeout));
     const TimePoint earliest_deadline = now() + length;
     const std::string in_time = millrace_.start_instance("waiter", {{"key", timeout}});
     const std::string late = millrace_.start_instance("waiter", {{"key", "late"}});

@@ -1,4 +1,5 @@
-// Definitions of a namespace that a test deletes, and the keys of the rows in the store.
+// For tests of deleted namespaces: definitions, the keys of the rows in the store, and a function
+// that erases rows with names.
 #pragma once
 
 #include <string>
@@ -6,7 +7,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -48,6 +52,24 @@ inline bool is_purging(const World& world) {
   const auto rows = world.rows();
   const auto first = rows.lower_bound("meta/purge/");
   return first != rows.end() && first->first.starts_with("meta/purge/");
+}
+
+/// Erases the rows with the names of the namespace and its workflows, and keeps all other rows.
+inline void delete_names(Transaction& tx, const std::string& ns) {
+  const auto record = read_namespace(tx, ns);
+  ASSERT_TRUE(record && *record);
+  std::vector<std::string> ids;
+  const Status walked =
+      each_workflow(tx, [&](NamespaceNumber of, std::string_view id, const WorkflowRecord&) {
+        if (of == (*record)->number) ids.emplace_back(id);
+      });
+  ASSERT_TRUE(walked);
+  for (const std::string& id : ids) erase_workflow(tx, (*record)->number, id);
+  std::vector<WorkflowNumber> retired;
+  ASSERT_TRUE(each_retired(
+      tx, [&](WorkflowNumber workflow, NamespaceNumber) { retired.push_back(workflow); }));
+  for (const WorkflowNumber workflow : retired) erase_retired(tx, workflow);
+  erase_namespace(tx, ns);
 }
 
 }  // namespace millrace

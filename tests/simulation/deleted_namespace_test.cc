@@ -218,24 +218,6 @@ TEST_F(DeletedNamespace, IsErasedInStepsThatLetOtherCommandsThrough) {
   EXPECT_THAT(turns, Gt(1));
 }
 
-/// Erases the rows with the names of the namespace and its workflows, and keeps all other rows.
-void delete_names(Transaction& tx, const std::string& ns) {
-  const auto record = read_namespace(tx, ns);
-  ASSERT_TRUE(record && *record);
-  std::vector<std::string> ids;
-  const Status walked =
-      each_workflow(tx, [&](NamespaceNumber of, std::string_view id, const WorkflowRecord&) {
-        if (of == (*record)->number) ids.emplace_back(id);
-      });
-  ASSERT_TRUE(walked);
-  for (const std::string& id : ids) erase_workflow(tx, (*record)->number, id);
-  std::vector<WorkflowNumber> retired;
-  ASSERT_TRUE(each_retired(
-      tx, [&](WorkflowNumber workflow, NamespaceNumber) { retired.push_back(workflow); }));
-  for (const WorkflowNumber workflow : retired) erase_retired(tx, workflow);
-  erase_namespace(tx, ns);
-}
-
 TEST_F(DeletedNamespace, IsErasedOnlyAfterARecordedDeletion) {
   fill(world, "a");
   const auto filled = keys(world);

@@ -18,7 +18,7 @@ using testing::SizeIs;
 /// After this time the broker stores an event with the same message id again.
 constexpr std::chrono::minutes kBrokersWindow{2};
 
-constexpr const char* kPairs = R"(
+constexpr const char* kEventPairs = R"(
 id: pairs
 start:
   type: eventsAnd
@@ -30,7 +30,7 @@ states:
 
 TEST(StartByEventsAnd, CorrelatesEventsByTheirAttributes) {
   World world;
-  world.apply(kPairs);
+  world.apply(kEventPairs);
   world.publish("paid", "1", "p1", {{"order", "A"}});
   world.publish("packed", "2", "k1", {{"order", "B"}});
   world.run_until_idle();
@@ -52,7 +52,7 @@ TEST(StartByEventsAnd, CorrelatesEventsByTheirAttributes) {
 
 TEST(StartByEventsAnd, CorrelatesANumberWithTheSameNumberAsText) {
   World world;
-  world.apply(kPairs);
+  world.apply(kEventPairs);
   world.publish("paid", "1", 1, {{"order", 7}});
   world.publish("packed", "2", 2, {{"order", "7"}});
   world.run_until_idle();
@@ -61,7 +61,7 @@ TEST(StartByEventsAnd, CorrelatesANumberWithTheSameNumberAsText) {
 
 TEST(StartByEventsAnd, IgnoresAnEventWithoutACorrelatedAttribute) {
   World world;
-  world.apply(kPairs);
+  world.apply(kEventPairs);
   world.publish("paid", "1", 1);
   world.publish("packed", "2", 2);
   world.publish("packed", "3", 3, {{"order", ""}});
@@ -81,7 +81,7 @@ TEST(StartByEventsAnd, StartsTwoInstancesFromTwoPairsInAnyOrder) {
   std::string order = "AABB";
   do {
     World world;
-    world.apply(kPairs);
+    world.apply(kEventPairs);
     int paid = 0;
     int packed = 0;
     for (size_t i = 0; i < order.size(); ++i) {
@@ -216,7 +216,7 @@ states:
 
 TEST(StartByEventsAnd, ListsIncompleteGroups) {
   World world;
-  world.apply(kPairs);
+  world.apply(kEventPairs);
   world.apply(R"(
 id: short
 start:
@@ -317,7 +317,7 @@ states:
 
 TEST(StartByEventsAnd, KeepsItsGroupsIfANewRevisionHasTheSameEntriesAndCorrelation) {
   World world;
-  world.apply(kPairs);
+  world.apply(kEventPairs);
   world.publish("paid", "1", 1, {{"order", "A"}});
   world.run_until_idle();
   const Json answer = world.apply(R"(
@@ -357,7 +357,7 @@ TEST(StartByEventsAnd, ClosesItsGroupsIfANewRevisionChangesItsEntriesCorrelation
   };
   for (const auto& row : rows) {
     World world;
-    world.apply(kPairs);
+    world.apply(kEventPairs);
     world.publish("paid", "1", 1, {{"order", "A"}});
     world.publish("paid", "2", 2, {{"order", "A"}});
     world.publish("packed", "3", 3, {{"order", "B"}});

@@ -7,3 +7,5 @@ namespace nlohmann {
 void PrintTo(const json& value, std::ostream* out) { *out << value.dump(); }
 
 }  // namespace nlohmann
+
+template class nlohmann::basic_json<>;

@@ -13,3 +13,7 @@ namespace nlohmann {
 /// containers.
 void PrintTo(const json& value, std::ostream* out);
 }  // namespace nlohmann
+
+// Nearly every test uses JSON values. Without this declaration every unit would compile the members
+// that it uses; precompiled.cc has them.
+extern template class nlohmann::basic_json<>;

@@ -31,9 +31,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr NamespaceNumber kShop{3};
 constexpr NamespaceNumber kNone{9};  ///< does not exist
-constexpr WorkflowNumber kOrders{7};
 constexpr WorkflowNumber kRetired{8};
 constexpr WorkflowNumber kUnknown{6};
 

@@ -17,9 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr NamespaceNumber kShop{3};
-constexpr WorkflowNumber kOrders{7};
-
 class IndexRowsTest : public StoreTest {
  protected:
   static IndexedInstance one(uint8_t last, InstanceStatus status, uint32_t state = 0,

@@ -16,9 +16,7 @@
 namespace millrace {
 namespace {
 
-TimePoint pending_second(int64_t seconds) {
-  return from_millis(1'700'000'000'000 + seconds * 1'000);
-}
+TimePoint pending_second(int64_t offset) { return from_millis(1'700'000'000'000 + offset * 1'000); }
 
 class PendingStartRowsTest : public StoreTest {
  protected:

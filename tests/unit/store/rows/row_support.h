@@ -12,6 +12,9 @@
 
 namespace millrace {
 
+inline constexpr NamespaceNumber kShop{3};
+inline constexpr WorkflowNumber kOrders{7};
+
 inline InstanceId id(uint8_t last) {
   InstanceId made;
   made.bytes[15] = last;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr NamespaceNumber kRateShop{3};
 
-TimePoint second(int64_t seconds) { return from_millis(1'700'000'000'000 + seconds * 1'000); }
+TimePoint second(int64_t offset) { return from_millis(1'700'000'000'000 + offset * 1'000); }
 
 class StartRateRowsTest : public StoreTest {
  protected:
