@@ -87,7 +87,7 @@ endfunction()
 # A failed test prints its line without debug information, and without it the sources compile a quarter
 # faster. Sanitizers need debug information to show lines. g++ compiles test code with -Og in six sevenths of the time
 # that -O1 takes; with -O0, the templates that tests share with the program would be slow in the program, too.
-if(NOT MILLRACE_SANITIZE AND NOT MILLRACE_TRACED)
+if(NOT MILLRACE_SANITIZE)
   set(MILLRACE_TEST_OPTIONS -g0 $<$<CXX_COMPILER_ID:GNU>:-Og>)
 endif()
 
