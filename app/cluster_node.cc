@@ -135,6 +135,7 @@ Status ClusterNode::open() {
                                      key_, [this] { return state(); });
   mender_ = std::make_unique<LogMender>(*appending_, stream_, key_);
   set_position();
+  if (follower_) read_registered();
   return {};
 }
 
@@ -148,6 +149,8 @@ void ClusterNode::set_position() {
                                    .max_clock_offset = settings_.max_clock_offset,
                                    .founds = founds_},
                 position_.sequence);
+  if (clock_offset_) role_->clock_measured(*clock_offset_);
+  if (is_stop_asked_) role_->stop_asked(steady_clock::now());
 }
 
 void ClusterNode::start() {
@@ -205,7 +208,6 @@ void ClusterNode::run() {
       lock.unlock();
       begin_with_base();
       lock.lock();
-      is_base_due_ = false;
     }
     const std::vector<NodeAction> actions = role_->take_actions(steady_clock::now());
     if (!actions.empty()) {

@@ -190,6 +190,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   Json loss_in_json(const std::string& why) const;
   void begin_with_base();
   Status take_base_over_loss();
+  Result<StreamInfo> log_to_continue();
   void follow_from(const SnapshotManifest& base, uint64_t stream_end);
 
   ProcessParts& process_;
@@ -231,7 +232,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   /// begin_with_base() is to be called, or is running: the operator accepts a loss, or nothing is
   /// lost because all nodes answer.
   bool is_base_due_ = false;
-  std::string base_failure_;  ///< why it has failed last
+  bool may_create_log_ = false;  ///< the operator continues a log that was deleted
+  std::string base_failure_;     ///< why it has failed last
   // Of the thread that asks the other nodes: the end of the log behind which a restoration found
   // what is lost not in memory last, and how often in turn.
   uint64_t gone_behind_ = 0;

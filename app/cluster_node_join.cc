@@ -54,10 +54,13 @@ void remove_replaced(const fs::path& folder) {
 bool ClusterNode::join_cluster() {
   note_join({"cluster.joining", "this node looks for the log of its cluster"});
   while (true) {
+    bool is_base_due = false;
     {
       const std::lock_guard lock(mutex_);
       if (is_closed_) return false;
+      is_base_due = is_base_due_;
     }
+    if (is_base_due) begin_with_base();
     const Status joined = try_to_join();
     if (joined) break;
     if (ends_joining(joined.error())) {
@@ -66,7 +69,8 @@ bool ClusterNode::join_cluster() {
     }
     note_join(joined.error());
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kJoinEach, [this] { return is_closed_ || is_stop_asked_; });
+    changed_.wait_for(lock, kJoinEach,
+                      [this] { return is_closed_ || is_stop_asked_ || is_base_due_; });
     if (is_closed_) return false;
     if (!is_stop_asked_) continue;
     lock.unlock();
@@ -92,9 +96,14 @@ void ClusterNode::note_join(Error why) {
 Status ClusterNode::try_to_join() {
   TRY(check_server());
   if (founds_) return found();
-  const LogStart start = TRY(find_log_start(*following_, stream_, key_));
-  if (follower_ && !must_load(position_, start)) return {};
-  return load_newest(start);
+  const Result<LogStart> start = find_log_start(*following_, stream_, key_);
+  if (!start && start.error().code == "cluster.not_founded" && follower_ &&
+      position_.sequence > 0) {
+    return tl::unexpected(log_deleted(stream_.name, position_.sequence));
+  }
+  if (!start) return tl::unexpected(start.error());
+  if (follower_ && !must_load(position_, *start)) return {};
+  return load_newest(*start);
 }
 
 /// Whether the NATS server is new enough for the log of a cluster.
@@ -185,7 +194,6 @@ void ClusterNode::finish_join() {
   copied_ = std::move(copied);
   set_position();
   is_joined_ = true;
-  if (is_stop_asked_) role_->stop_asked(std::chrono::steady_clock::now());
 }
 
 // Snapshots.

@@ -1,9 +1,9 @@
 // How a node continues a log that has lost something, if no node can append it again: by itself if
-// all registered nodes answer and it has most (cluster_node_recovery.cc), otherwise when an
-// operator says so (`millrace cluster take-over --accept-loss`). The rows of this node become a
-// base: it publishes them as a snapshot, and begins an epoch behind the commit that it has last. A
-// node that has more than this one stops with `log.diverged`, and one that has less loads the
-// snapshot or follows.
+// all registered nodes answer and it has most (cluster_node_recovery.cc), otherwise, and if the log
+// was deleted, when an operator says so (`millrace cluster take-over --accept-loss`). The rows of
+// this node become a base: it publishes them as a snapshot, and begins an epoch behind the commit
+// that it has last. A node that has more than this one stops with `log.diverged`, and one that has
+// less loads the snapshot or follows.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -53,11 +53,12 @@ Json ClusterNode::loss_in_json(const std::string& why) const {
 
 Result<Json> ClusterNode::accept_loss() {
   const Status is_ready = ready();
+  const std::string code = is_ready ? std::string() : is_ready.error().code;
   const std::lock_guard lock(mutex_);
-  if (is_ready || is_ready.error().code != "cluster.log_lost") {
+  if (code != "cluster.log_lost" && code != "cluster.log_deleted") {
     return millrace::fail("cluster.nothing_lost",
                           "this node does not wait for a log that has lost something: /readyz is "
-                          "not cluster.log_lost");
+                          "neither cluster.log_lost nor cluster.log_deleted");
   }
   if (role_->is_active()) {
     return millrace::fail("cluster.node_is_active",
@@ -65,7 +66,17 @@ Result<Json> ClusterNode::accept_loss() {
                                       "continue on a standby that waits",
                                       node()));
   }
-  if (const Json* const active = active_in(nodes_)) {
+  const bool is_deleted = code == "cluster.log_deleted";
+  const Json* const active = active_in(nodes_);
+  if (active != nullptr && is_deleted) {
+    return millrace::fail(
+        "cluster.node_is_active",
+        fmt::format("node {} at {} is still the active, and may have more commits than this one: "
+                    "end its process and start it again; then continue on the node with the "
+                    "highest position",
+                    text_in(*active, "node"), text_in(*active, "address")));
+  }
+  if (active != nullptr) {
     return millrace::fail(
         "cluster.nothing_lost",
         fmt::format("node {} at {} is the active, so the cluster has continued: "
@@ -78,6 +89,7 @@ Result<Json> ClusterNode::accept_loss() {
                           "that has some");
   }
   is_base_due_ = true;
+  may_create_log_ = is_deleted;
   ++facts_;
   changed_.notify_all();
   return loss_in_json(is_ready.error().message);
@@ -87,6 +99,9 @@ Result<Json> ClusterNode::accept_loss() {
 /// thread.
 void ClusterNode::begin_with_base() {
   const Status done = take_base_over_loss();
+  const std::lock_guard lock(mutex_);
+  is_base_due_ = false;
+  may_create_log_ = false;
   const std::string failure = done ? std::string() : done.error().message;
   if (std::exchange(base_failure_, failure) == failure || done) return;
   spdlog::error(
@@ -95,7 +110,23 @@ void ClusterNode::begin_with_base() {
       failure, done.error().code);
 }
 
+/// The log, which is created if it was deleted and an operator continues it with this node.
+Result<StreamInfo> ClusterNode::log_to_continue() {
+  Result<StreamInfo> found = find_log(*following_, stream_);
+  if (found || found.error().code != "cluster.not_founded") return found;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!may_create_log_) return found;
+  }
+  spdlog::warn("the log of the cluster was deleted: this node creates stream {} again",
+               stream_.name);
+  return ensure_stream(*following_, stream_);
+}
+
 Status ClusterNode::take_base_over_loss() {
+  if (!follower_) {
+    return millrace::fail("cluster.no_commit", "the folder of this node has no whole store");
+  }
   const auto place = [this] {
     const std::lock_guard lock(mutex_);
     return history_.place.sequence;
@@ -106,7 +137,7 @@ Status ClusterNode::take_base_over_loss() {
   SnapshotWriter writer(*following_, settings.snapshots, key_, to_hex(random_id()));
   const SnapshotManifest base =
       TRY(take_snapshot(*store_, writer, settings.node, [this] { return is_ending(); }));
-  const StreamInfo stream = TRY(find_log(*following_, stream_));
+  const StreamInfo stream = TRY(log_to_continue());
   // Another node may have continued meanwhile, or appended again what was lost.
   if (is_active() || place() != before || stream.last_sequence > before) {
     return millrace::fail("cluster.nothing_lost", "the log has got further messages meanwhile");
@@ -141,8 +172,6 @@ void ClusterNode::follow_from(const SnapshotManifest& base, uint64_t stream_end)
   if (!is_short) return;
   position_ = follower_->position();
   set_position();
-  if (clock_offset_) role_->clock_measured(*clock_offset_);
-  if (is_stop_asked_) role_->stop_asked(std::chrono::steady_clock::now());
 }
 
 }  // namespace millrace

@@ -5,27 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "app/cluster_join.h"
 #include "app/cluster_node.h"
 #include "base/bytes.h"
 #include "cluster/node_answer.h"
 
 namespace millrace {
-namespace {
-
-/// The log does not exist, and the folder of the node has commits of it.
-tl::unexpected<Error> deleted_log(const std::string& stream, uint64_t applied) {
-  return fail(
-      "cluster.log_deleted",
-      fmt::format(
-          "the broker has no stream {}, the log of the cluster, and the folder of this node "
-          "has its commits up to position {}: if the broker is the right one, the stream was "
-          "deleted; do not found the cluster with an empty folder, but with the one of the "
-          "node that has most (docs/cluster.md, \"A deleted log\")",
-          stream, applied));
-}
-
-}  // namespace
-
 bool ClusterNode::may_serve() const {
   const std::lock_guard lock(mutex_);
   return role_->may_serve(std::chrono::steady_clock::now());
@@ -58,7 +43,7 @@ Status ClusterNode::ready() const {
     if (reader_) {
       Status read = reader_->health();
       if (!read && read.error().code == "cluster.not_founded" && applied > 0) {
-        return deleted_log(stream_.name, applied);
+        return tl::unexpected(log_deleted(stream_.name, applied));
       }
       if (!read) return read;
       if (why->code == "cluster.not_founded" && reader_->foreign() > 0) {

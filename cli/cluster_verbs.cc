@@ -207,7 +207,7 @@ void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
   auto [take, taken] = cluster.asking<TakeOverOptions>(
       "take-over",
       "Lets the node that is asked continue without what the log has lost, if no node can restore "
-      "it (`cluster.log_lost`)",
+      "it (`cluster.log_lost`) or the log was deleted (`cluster.log_deleted`)",
       "millrace cluster take-over --accept-loss", take_over);
   take.flag("--accept-loss", taken.accepts_loss,
             "Commits that this node does not have are lost for good");

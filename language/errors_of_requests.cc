@@ -63,7 +63,8 @@ constexpr ErrorEntry kRequestErrors[] = {
     {"cluster.none", 404, "The server is not part of a cluster.",
      "Start it with `--cluster`, or ask a node of the cluster."},
     {"cluster.nothing_lost", 409, "The node does not wait for a log that has lost something.",
-     "Look at `/readyz` of each node: continue only where it is `cluster.log_lost`."},
+     "Look at `/readyz` of each node: continue only where it is `cluster.log_lost` or "
+     "`cluster.log_deleted`."},
     {"cluster.standby", 503, "This node of a cluster is not the active.",
      "Ask another node for `/activez`; any node takes other requests."},
     {"cluster.too_many_nodes", 429, "The most nodes are registered that a cluster may have.",

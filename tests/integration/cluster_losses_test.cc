@@ -1,6 +1,7 @@
 // Nodes of a cluster whose log has lost its newest messages, on one nats-server: registered nodes,
 // a standby that appends the messages again, and an operator who continues without them. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -95,6 +96,22 @@ class ClusterLosses : public ClusterPairOnOneServer {
     replace_folder(log_folder(), kept_log());
     ASSERT_TRUE(nats_->process().start_again());
     node(1).process().signal(SIGCONT);
+  }
+
+  void delete_log() { nats_->client()->api("STREAM.DELETE." + log_stream("shop").name); }
+  bool misses_its_log(size_t at) {
+    return eventually([&] {
+      return node(at).ask("GET", "/readyz").body.find("cluster.log_deleted") != std::string::npos;
+    });
+  }
+  /// Waits until the other nodes that this one asks have no active among them.
+  bool no_active_answers(size_t at) {
+    return eventually([&] {
+      const Json cluster = node(at).get("/v1/cluster");
+      const Json& nodes = cluster.at("nodes");
+      return std::none_of(nodes.begin(), nodes.end(),
+                          [](const Json& one) { return one.at("role") == "active"; });
+    });
   }
 
   fs::path log_folder() const { return nats_->store_of(log_stream("shop").name); }
@@ -258,16 +275,59 @@ TEST_F(ClusterLosses, GiveACopyOfAFolderAnotherIdIfBothNodesRun) {
   EXPECT_NE(id_of(1), first);
 }
 
-TEST_F(ClusterLosses, AreNamedIfTheLogWasDeleted) {
+TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfTheLogWasDeleted) {
   start_second();
+  node(0).apply(kParcel);
+  pack(0, 0, 10);
+  ASSERT_TRUE(has_parcels(0, 10));
+  delete_log();
+  ASSERT_TRUE(misses_its_log(1)) << node(1).ask("GET", "/readyz").body;
+  EXPECT_THAT(node(1).cli({"cluster", "take-over", "--accept-loss"}).errors,
+              HasSubstr("is still the active"));
+  node(0).kill();
+  ASSERT_TRUE(no_active_answers(1));
+  EXPECT_FALSE(is_active(1));
+
+  const ProcessEnd accepted = node(1).cli({"-o", "table", "cluster", "take-over", "--accept-loss"});
+  EXPECT_EQ(accepted.code, 0) << accepted.errors;
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  EXPECT_TRUE(has_parcels(1, 10));
+  pack(1, 10, 12);
+  EXPECT_TRUE(has_parcels(1, 12));
+
+  start_ready(0);
+  EXPECT_TRUE(has_parcels(0, 12));
+  node(1).kill();
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  EXPECT_TRUE(has_parcels(0, 12));
+}
+
+TEST_F(ClusterLosses, AreAcceptedIfAllNodesStartAfterTheLogWasDeleted) {
+  start_second();
+  node(0).apply(kParcel);
+  pack(0, 0, 10);
+  ASSERT_TRUE(has_parcels(0, 10));
   const uint64_t all = position_of(0);
   ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
-  nats_->client()->api("STREAM.DELETE." + log_stream("shop").name);
+  node(1).kill();
+  pack(0, 10, 12);
+  ASSERT_TRUE(has_parcels(0, 12));
   node(0).kill();
-  EXPECT_TRUE(eventually([&] {
-    return node(1).ask("GET", "/readyz").body.find("cluster.log_deleted") != std::string::npos;
-  })) << node(1).ask("GET", "/readyz").body;
-  EXPECT_FALSE(is_active(1));
+  delete_log();
+  start(0);
+  start(1);
+  ASSERT_TRUE(misses_its_log(0)) << node(0).ask("GET", "/readyz").body;
+  ASSERT_TRUE(misses_its_log(1)) << node(1).ask("GET", "/readyz").body;
+  EXPECT_GT(position_of(0), position_of(1)) << "so an operator sees which node has most";
+  EXPECT_THAT(registered(0), SizeIs(2));
+
+  EXPECT_EQ(node(0).cli({"cluster", "take-over", "--accept-loss"}).code, 0);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  // Node 1 loads a snapshot, because the log no longer has what it lacks.
+  ASSERT_TRUE(eventually([&] { return is_ready(1); })) << node(1).process().errors();
+  EXPECT_TRUE(has_parcels(1, 12));
+  pack(1, 12, 14);
+  EXPECT_TRUE(has_parcels(0, 14));
 }
 
 }  // namespace
