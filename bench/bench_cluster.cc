@@ -50,13 +50,14 @@ std::string url_of_port(uint16_t port) { return fmt::format("http://127.0.0.1:{}
 
 }  // namespace
 
-BenchCluster::BenchCluster(const NatsTrio& nats, std::string name)
+BenchCluster::BenchCluster(const NatsTrio& nats, std::string name, size_t waiting)
     : nats_(nats), name_(std::move(name)), log_(log_stream(name_, {.prefix = name_}).name) {
   const fs::path key = run_.path() / "key";
   std::ofstream(key) << std::string(64, 'a');
   fs::permissions(key, fs::perms::owner_read);
+  if (waiting > 0) fill_first_folder(waiting);
   make_node(0);
-  active().start();
+  founding_seconds_ = active().start();
   HttpSession session(active().url());
   const auto is_active = [&] { return session.send("GET", "/activez").is_ok(); };
   wait_until("the first node is the active", is_active);
@@ -72,20 +73,41 @@ LoadBroker BenchCluster::broker() const {
   return {.url = nats_.url(0), .processes = nats_.processes(), .prefix = name_};
 }
 
+/// The options that a server without a cluster has, too.
+std::vector<std::string> BenchCluster::options_of_server() const {
+  return {"--secret-key-file", (run_.path() / "key").string(),
+          "--stream-replicas", "3",
+          "--stream-prefix",   name_};
+}
+
+fs::path BenchCluster::folder_of(size_t index) const {
+  return run_.path() / fmt::format("node{}", index);
+}
+
+/// Makes the folder of the first node that of a server with so many waiting instances.
+void BenchCluster::fill_first_folder(size_t waiting) {
+  MillraceProcess server(folder_of(0), nats_.url(0), options_of_server());
+  server.start();
+  server.apply(kLifecycle, "life");
+  add_waiting_to(server, waiting);
+  server.kill();
+}
+
 std::vector<std::string> BenchCluster::options_of(size_t index) const {
-  std::vector<std::string> options = {
-      "--cluster", name_, "--secret-key-file", (run_.path() / "key").string(), "--stream-replicas",
-      "3", "--stream-prefix", name_, "--advertise", url_of_port(ports_.at(index).port()),
-      // The log keeps all commits, so that a node with an empty folder has to apply all of them.
-      "--snapshot-after", "1000000000000"};
+  std::vector<std::string> options = options_of_server();
+  options.insert(
+      options.end(),
+      {"--cluster", name_, "--advertise", url_of_port(ports_.at(index).port()),
+       // The log keeps all commits, so that a node with an empty folder has to apply all of them.
+       "--snapshot-after", "1000000000000"});
   if (index == 0) options.emplace_back("--found");  // no effect when it starts again
   return options;
 }
 
 /// The nodes are connected to different nats-servers, as on different machines.
 void BenchCluster::make_node(size_t index) {
-  nodes_.at(index) = std::make_unique<MillraceProcess>(run_.path() / fmt::format("node{}", index),
-                                                       nats_.url(index), options_of(index));
+  nodes_.at(index) =
+      std::make_unique<MillraceProcess>(folder_of(index), nats_.url(index), options_of(index));
   nodes_.at(index)->listen_on(ports_.at(index).port());
 }
 
@@ -132,19 +154,19 @@ double BenchCluster::take_over() {
   return seconds;
 }
 
-void BenchCluster::add_waiting(size_t count) {
+void BenchCluster::add_waiting_to(MillraceProcess& server, size_t count) {
   constexpr const char* kStarted = "millrace_instances_started_total";
   WireClient client(nats_.url(0));
   const std::string subject = broker_subject(name_, kBenchSubject);
   for (const size_t end = waiting_ + count; waiting_ < end;) {
     const size_t some = std::min(kStartedAtOnce, end - waiting_);
-    const double before = active().metric(kStarted);
+    const double before = server.metric(kStarted);
     for (size_t i = 0; i < some; ++i) {
       client.publish(subject, start_event("life", lifecycle_key("life", "waits", waiting_++)));
     }
     client.flush();
     wait_until("instances wait",
-               [&] { return active().metric(kStarted) >= before + static_cast<double>(some); });
+               [&] { return server.metric(kStarted) >= before + static_cast<double>(some); });
   }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,7 +38,12 @@ class BenchCluster {
   /// `name` is also the prefix of its streams and subjects. Returns when the node is the active,
   /// and the nats-server 0, to which it is connected, leads the event stream and the log. `nats`
   /// outlives the object.
-  BenchCluster(const NatsTrio& nats, std::string name);
+  /// `waiting`: the store with which the first node founds the cluster has so many instances that
+  /// wait for an event; they become the first snapshot.
+  BenchCluster(const NatsTrio& nats, std::string name, size_t waiting = 0);
+
+  /// From the start of the process of the first node until it was ready.
+  double founding_seconds() const { return founding_seconds_; }
 
   MillraceProcess& active() { return *nodes_.at(active_); }
   /// For loads on the active.
@@ -56,11 +62,15 @@ class BenchCluster {
   double take_over();
 
   /// Starts instances that wait for an event, and returns when the active has started them.
-  void add_waiting(size_t count);
+  void add_waiting(size_t count) { add_waiting_to(active(), count); }
 
  private:
   MillraceProcess& standby() { return *nodes_.at(1 - active_); }
+  std::vector<std::string> options_of_server() const;
   std::vector<std::string> options_of(size_t index) const;
+  std::filesystem::path folder_of(size_t index) const;
+  void add_waiting_to(MillraceProcess& server, size_t count);
+  void fill_first_folder(size_t waiting);
   void make_node(size_t index);
   uint64_t applied_by_standby();
 
@@ -71,7 +81,8 @@ class BenchCluster {
   std::array<HeldPort, 2> ports_;
   std::array<std::unique_ptr<MillraceProcess>, 2> nodes_;
   size_t active_ = 0;   ///< index of the node that is the active
-  size_t waiting_ = 0;  ///< instances that add_waiting() has started
+  size_t waiting_ = 0;  ///< instances that were started and wait
+  double founding_seconds_ = 0;
 };
 
 }  // namespace millrace

@@ -237,6 +237,18 @@ void measure_takeovers(const NatsTrio& nats, const ClusterPlan& plan, const std:
                   percentile(took, 1)));
 }
 
+/// A cluster that is founded with a store of so many waiting instances, and a standby that loads
+/// them.
+void measure_snapshot(const NatsTrio& nats, size_t waiting) {
+  BenchCluster cluster(nats, "founded", waiting);
+  row(fmt::format("a store with {} waiting founds a cluster", waiting),
+      fmt::format("{:.2f} s", cluster.founding_seconds()),
+      "from the start of the process: the snapshot is published, the node is the active and ready");
+  row(fmt::format("a standby with an empty folder loads the snapshot, {} waiting", waiting),
+      fmt::format("{:.2f} s", cluster.start_standby().seconds),
+      "from the start of the process, until it has applied the log, too");
+}
+
 /// Returns whether there are nats-servers for it.
 bool measure_cluster(const ClusterPlan& plan) {
   const std::optional<NatsProgram> program = newest_nats_program();
@@ -253,6 +265,7 @@ bool measure_cluster(const ClusterPlan& plan) {
   if (plan.waiting == 0) return true;
   measure_takeovers(nats, plan, "few", kFewWaiting);
   measure_takeovers(nats, plan, "many", plan.waiting);
+  measure_snapshot(nats, plan.waiting);
   return true;
 }
 
