@@ -81,16 +81,6 @@ Status apply_commits(LogFollower& follower, std::span<const ReadLogCommit> commi
   return follower.apply(read);
 }
 
-Error log_deleted(std::string_view stream, uint64_t applied) {
-  return {"cluster.log_deleted",
-          fmt::format("the broker has no stream {}, the log of the cluster, and the folder of this "
-                      "node has its commits up to position {}: correct the address of the broker, "
-                      "or, if the stream was deleted, continue on the node with the highest "
-                      "position by `millrace cluster take-over --accept-loss`; do not found the "
-                      "cluster with an empty folder",
-                      stream, applied)};
-}
-
 LogPosition base_of(const SnapshotManifest& manifest) {
   RandomName node{};
   RandomName id{};

@@ -23,10 +23,6 @@ namespace millrace {
 /// Applies commits as they were read from the log. Errors: those of LogFollower::apply().
 Status apply_commits(LogFollower& follower, std::span<const ReadLogCommit> commits);
 
-/// The error of a node whose broker has no log, if the folder of the node has commits of it up to
-/// the position `applied`: `cluster.log_deleted`.
-Error log_deleted(std::string_view stream, uint64_t applied);
-
 /// The position of a store that has the rows of that base of a log, and no commit.
 LogPosition base_of(const SnapshotManifest& manifest);
 

@@ -41,6 +41,7 @@ class ClusterNode::Lead final : public CommitLog {
   explicit Lead(ClusterNode& node) : node_(node) {}
 
   Result<LogPosition> append(std::string_view write_set) override {
+    TRY(node_.check_clock_step());
     node_.note([](NodeRole& role, Time) { role.commit_started(); });
     Result<LogPosition> position = node_.log_->append(write_set);
     const bool is_over = !position && position.error().code != "log.too_large";
@@ -48,6 +49,7 @@ class ClusterNode::Lead final : public CommitLog {
     node_.note([&](NodeRole& role, Time now) {
       role.commit_taken(sent, now);
       node_.applied_ = node_.log_->sequence();
+      if (position) node_.committed_ = position->sequence;
       if (position) node_.lost_.clear();
       if (is_over) role.epoch_lost();
     });
@@ -102,6 +104,7 @@ ClusterNode::ClusterNode(ProcessParts& process, std::unique_ptr<Environment> sto
       events_(std::move(events)),
       key_(store->seal().log_key()),
       incarnation_(random_id()),
+      first_epoch_(static_cast<uint64_t>(process.clock.now().time_since_epoch().count())),
       store_(std::move(store)) {}
 
 Status ClusterNode::open() {
@@ -144,6 +147,7 @@ Status ClusterNode::open() {
 void ClusterNode::set_position() {
   history_ = history_at(position_);
   applied_ = position_.sequence;
+  committed_ = position_.sequence;
   kept_ = std::make_shared<KeptLog>(history_.place);
   role_.emplace(NodeRole::Settings{.takeover_after = settings_.takeover_after,
                                    .max_clock_offset = settings_.max_clock_offset,
@@ -239,6 +243,7 @@ void ClusterNode::perform(const NodeAction& action) {
     case What::kStartEngine:
       spdlog::info("this node is the active of cluster {} now", settings_.name);
       close_reader();
+      events_.on_active_changed();
       return loader_.put([this, is_careful = action.is_careful] { start_engine(is_careful); });
     case What::kAppendBeat:
       return appender_.put([this] {
@@ -247,7 +252,8 @@ void ClusterNode::perform(const NodeAction& action) {
     case What::kServe:
       return set_serving(true);
     case What::kStopServing:
-      return set_serving(false);
+      set_serving(false);
+      return events_.on_lead_lost();
     case What::kDrain:
       return loader_.put([this] {
         if (engine_) engine_->drain();
@@ -305,6 +311,7 @@ JetStreamLogSettings ClusterNode::log_settings() {
           .node = node_,
           .incarnation = incarnation_,
           .format = kStoreFormat,
+          .first_epoch = first_epoch_,
           .kept = kept_,
           .takeover_after = settings_.takeover_after,
           .deposed_by = [this] { return deposed_by(); },
@@ -317,8 +324,9 @@ void ClusterNode::open_log(bool has_base) {
   {
     const std::lock_guard lock(mutex_);
     history = history_;
-    epoch_ =
-        history.incarnation == incarnation_ ? history.epoch : epoch_behind(history.epoch, has_base);
+    epoch_ = history.incarnation == incarnation_
+                 ? history.epoch
+                 : epoch_behind(history.epoch, has_base, first_epoch_);
   }
   auto log = std::make_unique<JetStreamLog>(*appending_, log_settings(), history);
   const std::lock_guard lock(log_mutex_);
@@ -347,6 +355,8 @@ void ClusterNode::append_begin(const NodeAction& action) {
     const Time sent = *log_->confirmed();
     return note([this, sent](NodeRole& role, Time) {
       lost_base_.clear();
+      address_ = settings_.url;
+      has_ended_ = false;
       role.begin_taken(sent);
     });
   }
@@ -374,7 +384,11 @@ Status ClusterNode::beat() {
 
 void ClusterNode::append_end() {
   const Status done = log_->end(kEndTime);
-  if (!done) spdlog::warn("the epoch of this node has no end in the log: {}", done.error().message);
+  if (done) {
+    spdlog::info("this node has ended its epoch: a standby takes over at once");
+  } else {
+    spdlog::warn("the epoch of this node has no end in the log: {}", done.error().message);
+  }
   note([&](NodeRole& role, Time) { done ? role.end_taken() : role.epoch_lost(); });
 }
 
@@ -418,6 +432,7 @@ bool ClusterNode::deliver(LogNews news) {
   const uint64_t applied = news.history.place.sequence;
   note([&](NodeRole& role, Time now) {
     applied_ = applied;
+    if (!news.commits.empty()) committed_ = news.commits.back().position.sequence;
     if (news.messages > 0) applied_stamped_ = news.stamped;
     role.applied(applied);
     if (news.is_at_end) role.broker_heard(0, now);

@@ -65,6 +65,8 @@ struct NodeEvents {
   std::function<void(Service&)> on_service;
   /// The log names another active, or none.
   std::function<void()> on_active_changed;
+  /// The log has confirmed nothing for so long that another node may take over.
+  std::function<void()> on_lead_lost;
   /// The node has ended: called at least once, the first call counts.
   std::function<void(NodeEnd)> on_end;
 };
@@ -119,6 +121,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   template <class Fact>
   void note(Fact fact);
   bool has_fresh_lead() const;
+  Status check_clock_step() const;
+  Duration ahead_of_steady() const;
   void permit(const NodeRole::NodeLead& lead);
   void set_serving(bool serves);
 
@@ -128,6 +132,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   Status try_to_join();
   Status check_server();
   Status found();
+  Result<bool> lacks_base();
   Status take_base();
   Status load_newest(const LogStart& start);
   Status empty_store();
@@ -199,6 +204,9 @@ class ClusterNode final : public NodeFront, private LogSink {
   const NodeEvents events_;
   const std::string key_;  ///< of the chain of the log
   const RandomName incarnation_;
+  /// Of a cluster that this process founds: the time, in milliseconds. So the epochs of a cluster
+  /// that is founded later under the same name are higher.
+  const uint64_t first_epoch_;
   RandomName node_{};
   /// Of the store at the start. From its joining on guarded by mutex_.
   LogPosition position_;
@@ -226,6 +234,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   /// When the broker stored the latest message that is applied; the epoch: none was read yet.
   TimePoint applied_stamped_{};
   uint64_t applied_ = 0;     ///< the sequence of the log up to which the folder has it
+  uint64_t committed_ = 0;   ///< the sequence of the latest commit that the folder has
   std::vector<Json> nodes_;  ///< the latest states of all nodes
   std::string withheld_;     ///< why this node takes nothing over; empty: it may
   std::string lost_;         ///< why a log that lacks what this node has is not restored
@@ -244,7 +253,8 @@ class ClusterNode final : public NodeFront, private LogSink {
   std::optional<RankedNode> more_seen_;  ///< as LogSituation::seen
   std::string leader_;                   ///< the NATS server that leads the stream
   std::optional<Duration> clock_offset_;
-  bool is_closed_ = false;  ///< the node ends: nothing more is done
+  std::optional<Duration> clock_ahead_;  ///< ahead_of_steady(), when the clocks agreed last
+  bool is_closed_ = false;               ///< the node ends: nothing more is done
   bool is_stop_asked_ = false;
   bool is_server_checked_ = false;  ///< its version; the node thread's
   Error join_;                      ///< why the node has not joined yet
@@ -258,7 +268,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   mutable std::mutex reader_mutex_;  ///< guards reader_, which the node thread changes
   std::unique_ptr<LogReader> reader_;
 
-  std::mutex log_mutex_;               ///< guards the pointer log_ against the destructor
+  mutable std::mutex log_mutex_;       ///< guards the pointer log_ against the destructor
   std::unique_ptr<JetStreamLog> log_;  ///< the appender makes it; the engine uses it afterwards
   std::string begin_failure_;          ///< why the latest `begin` failed; the appender's
   uint64_t epoch_ = 0;                 ///< the epoch of this node
@@ -273,6 +283,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   // Only the thread that compares clocks uses these.
   bool is_active_found_ = false;                 ///< find_active() has ended
   bool is_clock_off_ = false;                    ///< as it was logged last
+  bool is_self_registered_ = false;              ///< in this epoch
   std::unique_ptr<ClusterSnapshots> snapshots_;  ///< from finish_join() on
   std::thread clock_thread_;
   std::thread node_thread_;

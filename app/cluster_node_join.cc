@@ -16,6 +16,7 @@
 #include "base/has_code.h"
 #include "broker/log_stream.h"
 #include "broker/server_version.h"
+#include "cluster/node_answer.h"
 #include "orchestrator/store/disk/log_row.h"
 #include "orchestrator/store/disk/store_files.h"
 #include "orchestrator/store/found_store.h"
@@ -99,7 +100,7 @@ Status ClusterNode::try_to_join() {
   const Result<LogStart> start = find_log_start(*following_, stream_, key_);
   if (!start && start.error().code == "cluster.not_founded" && follower_ &&
       position_.sequence > 0) {
-    return tl::unexpected(log_deleted(stream_.name, position_.sequence));
+    return tl::unexpected(log_deleted(stream_, position_.sequence));
   }
   if (!start) return tl::unexpected(start.error());
   if (follower_ && !must_load(position_, *start)) return {};
@@ -117,17 +118,36 @@ Status ClusterNode::check_server() {
 
 /// Creates the log of the cluster, behind the rows of this node.
 Status ClusterNode::found() {
-  if (!follower_) TRY(take_base());
+  TRY(check_not_founded(*following_, stream_));
+  if (TRY(lacks_base())) TRY(take_base());
   TRY(found_log(*following_, stream_));
   spdlog::info("cluster {} is founded", settings_.name);
   return {};
 }
 
-/// Publishes the rows of a store that is not of a cluster yet, and marks them as the base.
+/// Whether the rows of this node are still to be published as the base: also if an earlier founding
+/// published them, and the snapshot is no longer there.
+Result<bool> ClusterNode::lacks_base() {
+  if (!follower_) return true;
+  if (!is_base(position_)) return false;  // the store is empty
+  const auto found = TRY(find_snapshots(*following_, snapshot_settings().snapshots, key_));
+  return std::none_of(found.begin(), found.end(), [&](const StoredSnapshot& one) {
+    return one.manifest.id == to_hex(position_.chain);
+  });
+}
+
+/// Publishes the rows of a store that is not of a cluster yet, and marks them as the base. A store
+/// that is marked keeps its mark.
 Status ClusterNode::take_base() {
-  const SnapshotSettings settings = snapshot_settings();
+  SnapshotSettings settings = snapshot_settings();
   TRY(ensure_stream(*following_, settings.snapshots));
-  SnapshotWriter writer(*following_, settings.snapshots, key_, to_hex(random_id()));
+  RandomName id = random_id();
+  if (is_base(position_)) {
+    id = position_.chain;
+    settings.node = to_hex(position_.node);
+  }
+  follower_.reset();
+  SnapshotWriter writer(*following_, settings.snapshots, key_, to_hex(id));
   note_join({"cluster.joining", "this node publishes its rows as the base of the cluster"});
   const SnapshotManifest base =
       TRY(take_snapshot(*store_, writer, settings.node, [this] { return is_ending(); }));
@@ -141,6 +161,13 @@ Status ClusterNode::take_base() {
 
 /// Loads a snapshot in place of the present store.
 Status ClusterNode::load_newest(const LogStart& start) {
+  if (!TRY(is_log_of_key(*following_, stream_, key_))) {
+    return millrace::fail(
+        "cluster.key",
+        fmt::format("the newest messages of stream {} were not written with the secret key of this "
+                    "node; give all nodes the same file by --secret-key-file",
+                    stream_.name));
+  }
   const SnapshotSettings settings = snapshot_settings();
   const SnapshotManifest manifest =
       TRY(choose_snapshot(*following_, settings.snapshots, key_, start));
@@ -194,6 +221,8 @@ void ClusterNode::finish_join() {
   copied_ = std::move(copied);
   set_position();
   is_joined_ = true;
+  spdlog::info("this node follows the log of cluster {} from message {} on", settings_.name,
+               position_.sequence);
 }
 
 // Snapshots.
@@ -220,7 +249,8 @@ ClusterSnapshots::State ClusterNode::snapshot_state() const {
   const std::lock_guard lock(mutex_);
   state.is_active = role_->is_active();
   for (const Json& one : nodes_) {
-    if (one.value("role", "") == "standby") state.standbys.push_back(one.value("node", ""));
+    if (text_in(one, "role") == "standby") state.standbys.push_back(text_in(one, "node"));
+    if (error_in(one) == "cluster.no_snapshot") state.is_awaited = true;
   }
   return state;
 }

@@ -45,7 +45,7 @@ Json ClusterNode::loss_in_json(const std::string& why) const {
   }
   return {{"node", node()},
           {"epoch", own.epoch},
-          {"position", applied_},
+          {"position", committed_},
           {"why", why},
           {"missing", std::move(missing)},
           {"away", std::move(away)}};

@@ -4,6 +4,7 @@
 // (cluster/log_recovery.h).
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -79,10 +80,17 @@ void ClusterNode::register_nodes(const std::vector<Json>& states) {
         seen.address.size() > kMostNodeAddressBytes) {
       continue;
     }
+    // A node that has nothing of the log has not joined, or is refused.
+    if (const RankedNode ranked = rank_in(state); ranked.rank.sequence == 0 || ranked.is_diverged) {
+      continue;
+    }
+    // The first commit of each epoch, so that the folders have its number.
+    seen.is_first = id == node() && !std::exchange(is_self_registered_, true);
     {
       const std::lock_guard lock(mutex_);
       const auto known = registered_.find(id);
-      if (known != registered_.end() && known->second.address == seen.address) continue;
+      const bool is_same = known != registered_.end() && known->second.address == seen.address;
+      if (is_same && !seen.is_first) continue;
     }
     running_.load()->service().command(std::move(seen),
                                        [this](const Result<Json>& done) { note_registered(done); });
@@ -201,12 +209,12 @@ bool ClusterNode::may_restore(uint64_t stream_end) {
 /// this node has most of it. The thread that asks the other nodes.
 void ClusterNode::mend_log(const std::vector<Json>& states) {
   LogRank own;
-  LogTail tail{LogPlace()};
+  std::shared_ptr<KeptLog> kept;
   {
     const std::lock_guard lock(mutex_);
     if (!is_joined_ || role_->is_active()) return;
     own = {.epoch = history_.epoch, .sequence = history_.place.sequence};
-    tail = kept_->tail();
+    kept = kept_;
   }
   const Status health = reader_health();
   if (health || health.error().code != "log.lost") return set_lost("");
@@ -215,7 +223,7 @@ void ClusterNode::mend_log(const std::vector<Json>& states) {
   const LogRecovery plan = plan_with(own, stream->last_sequence, ranks_in(states));
   if (plan.what != LogRecovery::What::kRestore) return set_lost(plan.why);
   const Result<LogRestored> mended =
-      mender_->restore(std::move(tail), steady_clock::now() + kMendTime);
+      mender_->restore(kept->tail(), steady_clock::now() + kMendTime);
   if (!mended) return;
   note_mended(*mended);
   if (mended->what == LogRestored::What::kGone)

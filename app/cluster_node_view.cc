@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "app/cluster_join.h"
 #include "app/cluster_node.h"
 #include "base/bytes.h"
 #include "cluster/node_answer.h"
@@ -23,11 +22,9 @@ bool ClusterNode::is_active() const {
 
 Status ClusterNode::ready() const {
   std::optional<Error> why;
-  uint64_t applied = 0;
   {
     const std::lock_guard lock(mutex_);
     if (!is_joined_) return tl::unexpected(join_);
-    applied = applied_;
     why = role_->not_ready(std::chrono::steady_clock::now());
     if (why && why->code == "cluster.no_active" && !withheld_.empty()) {
       return millrace::fail("cluster.log_lost", withheld_);
@@ -37,14 +34,16 @@ Status ClusterNode::ready() const {
     }
   }
   if (!why) return {};
+  if (why->code == "log.unreachable" && is_active()) {
+    const std::lock_guard lock(log_mutex_);
+    const std::string trouble = log_ ? log_->trouble() : std::string();
+    if (!trouble.empty()) why->message += ": " + trouble;
+  }
   // Why the log is not read says more.
   if (why->code == "log.unreachable" || why->code == "cluster.not_founded") {
     const std::lock_guard lock(reader_mutex_);
     if (reader_) {
       Status read = reader_->health();
-      if (!read && read.error().code == "cluster.not_founded" && applied > 0) {
-        return tl::unexpected(log_deleted(stream_.name, applied));
-      }
       if (!read) return read;
       if (why->code == "cluster.not_founded" && reader_->foreign() > 0) {
         return millrace::fail(
@@ -61,7 +60,10 @@ Status ClusterNode::ready() const {
 
 std::string ClusterNode::active_url() const {
   const std::lock_guard lock(mutex_);
-  return has_ended_ ? "" : address_;
+  if (has_ended_) return "";
+  if (!address_.empty()) return address_;
+  const Json* const active = active_in(nodes_);  // before this node has read the log
+  return active == nullptr ? "" : text_in(*active, "address");
 }
 
 /// The state of this node, as the schema `Cluster` has it.
@@ -81,6 +83,7 @@ Json ClusterNode::state() const {
                                        : "standby"},
                 {"epoch", has_led ? std::max(epoch_, history_.epoch) : history_.epoch},
                 {"position", applied_},
+                {"committed", committed_},
                 {"behindCommits", last - applied_},
                 {"behindSeconds", std::max<double>(0, static_cast<double>(behind.count()) / 1'000)},
                 {"version", MILLRACE_VERSION},
@@ -127,6 +130,8 @@ Json ClusterNode::cluster() const {
     view["active"] = {{"node", own.at("node")}, {"address", settings_.url}};
   } else if (!address_.empty() && !has_ended_) {
     view["active"] = {{"node", to_hex(history_.node)}, {"address", address_}};
+  } else if (const Json* const active = active_in(nodes_); active != nullptr && !has_ended_) {
+    view["active"] = {{"node", text_in(*active, "node")}, {"address", text_in(*active, "address")}};
   }
   return view;
 }

@@ -95,8 +95,10 @@ Status ClusterNode::compare_clock() {
   // An answer that came late says little.
   if (after - before > settings_.max_clock_offset) return {};
   const Duration offset = before + (after - before) / 2 - brokers;
+  const Duration ahead = ahead_of_steady();
   note([&](NodeRole& role, Time) {
     clock_offset_ = offset;
+    if (std::chrono::abs(offset) <= settings_.max_clock_offset) clock_ahead_ = ahead;
     role.clock_measured(offset);
   });
   const bool is_off = std::chrono::abs(offset) > settings_.max_clock_offset;
@@ -109,6 +111,30 @@ Status ClusterNode::compare_clock() {
     spdlog::info("the clock of this node agrees with the clock of the broker again");
   }
   return {};
+}
+
+/// Error `log.closed` if the clock of the machine was set ahead since it was compared with that of
+/// the broker. The commit has that time, which the engines of all later epochs would go on from.
+Status ClusterNode::check_clock_step() const {
+  std::optional<Duration> compared;
+  {
+    const std::lock_guard lock(mutex_);
+    compared = clock_ahead_;
+  }
+  if (!compared) return {};
+  const Duration step = ahead_of_steady() - *compared;
+  if (step <= settings_.max_clock_offset) return {};
+  spdlog::warn(
+      "the clock of this machine was set ahead by {} ms: this node ends its epoch, and "
+      "commits nothing with that time [cluster.clock]",
+      step.count());
+  return millrace::fail("log.closed", "the clock of this machine was set ahead");
+}
+
+/// How far the wall clock is ahead of the steady one.
+Duration ClusterNode::ahead_of_steady() const {
+  const auto steady = steady_clock::now().time_since_epoch();
+  return process_.clock.now().time_since_epoch() - std::chrono::duration_cast<Duration>(steady);
 }
 
 void ClusterNode::ask_nodes() {

@@ -22,6 +22,9 @@ using std::chrono::steady_clock;
 
 /// How often the thread looks at the streams.
 constexpr Duration kLookEach{5'000};
+
+/// How long a node takes no snapshot after one that has failed.
+constexpr Duration kRestAfterFailure{60'000};
 /// How long a node waits for each node that takes a snapshot before it does.
 constexpr Duration kTurn{60'000};
 
@@ -117,11 +120,13 @@ Status ClusterSnapshots::take_if_due(const StreamInfo& log, const State& state) 
     newest = std::max(newest.value_or(0), one.manifest.from.sequence);
   }
   const uint64_t store_bytes = TRY(store_.size()).used_bytes;
-  if (!is_snapshot_due(size_of(log), store_bytes, settings_.least_bytes, newest)) {
+  if (!state.is_awaited &&
+      !is_snapshot_due(size_of(log), store_bytes, settings_.least_bytes, newest)) {
     due_since_.reset();
     return {};
   }
   const Time now = steady_clock::now();
+  if (now < rest_until_) return {};
   if (!due_since_) due_since_ = now;
   const auto turn =
       static_cast<int64_t>(snapshot_turn(settings_.node, state.is_active, state.standbys));
@@ -130,7 +135,8 @@ Status ClusterSnapshots::take_if_due(const StreamInfo& log, const State& state) 
 
 Status ClusterSnapshots::take() {
   TRY(ensure_stream(connection_, settings_.snapshots));
-  SnapshotWriter writer(connection_, settings_.snapshots, settings_.key, to_hex(random_id()));
+  const std::string id = to_hex(random_id());
+  SnapshotWriter writer(connection_, settings_.snapshots, settings_.key, id);
   {
     const std::lock_guard lock(mutex_);
     writer_ = &writer;
@@ -141,8 +147,14 @@ Status ClusterSnapshots::take() {
     const std::lock_guard lock(mutex_);
     writer_ = nullptr;
   }
-  if (!taken) return tl::unexpected(taken.error());
   due_since_.reset();
+  if (!taken) {
+    // Its chunks would keep the room that the log needs.
+    rest_until_ = steady_clock::now() + kRestAfterFailure;
+    const Status dropped = drop_snapshot(connection_, settings_.snapshots, id);
+    if (!dropped) spdlog::warn("{} [{}]", dropped.error().message, dropped.error().code);
+    return tl::unexpected(taken.error());
+  }
   spdlog::info("snapshot {} of the cluster is complete: {} rows behind message {} of the log",
                taken->id, sum_of(taken->rows), taken->from.sequence);
   known_ = TRY(find_snapshots(connection_, settings_.snapshots, settings_.key));

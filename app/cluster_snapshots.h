@@ -44,6 +44,7 @@ class ClusterSnapshots {
     bool is_active = false;
     bool is_ready = false;              ///< this node has applied the log, or is the active
     std::vector<std::string> standbys;  ///< the ids of all ready standbys
+    bool is_awaited = false;            ///< a node cannot join, because no snapshot fits
   };
   /// Called on the thread of this object.
   struct Calls {
@@ -81,6 +82,7 @@ class ClusterSnapshots {
   const Calls calls_;
   std::vector<StoredSnapshot> known_;  ///< the newest comes first
   std::optional<Time> due_since_;
+  Time rest_until_{};  ///< no snapshot is taken before
   std::string sound_;  ///< the id of the snapshot that was read back last
 
   mutable std::mutex mutex_;  ///< guards what follows

@@ -37,7 +37,8 @@ std::string advice(const std::string& data, const ClusterOfStore& left) {
   return fmt::format(
       "{0} has left {1}; start it with `millrace serve --data {0}`, without --cluster, with the "
       "same --secret-key-file and --stream-prefix.\n"
-      "Before that, compare the position with what `millrace cluster status` has shown: if another "
+      "Before that, compare the position with what `millrace cluster status` has shown as "
+      "COMMITTED: if another "
       "node has a later commit, use its folder instead.\n"
       "The other nodes of {1} must not start any more: a node and this server would use the same "
       "streams. Stop and disable them, and remove their folders when you do not need them.\n",

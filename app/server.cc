@@ -67,6 +67,10 @@ Status Server::start_node(std::unique_ptr<Environment> store, Descriptor address
                         [this] {
                           if (process_->gateway) process_->gateway->active_changed();
                         },
+                    .on_lead_lost =
+                        [this] {
+                          if (process_->gateway) process_->gateway->stop_waiting_for_log();
+                        },
                     .on_end =
                         [this](NodeEnd how) {
                           {

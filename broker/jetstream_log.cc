@@ -137,7 +137,7 @@ Status JetStreamLog::Impl::begin(LogBegin begin) {
                                              body.size(), kMostLogBeginBytes));
   }
   LogUnit unit = unit_of(LogKind::kBegin);
-  const uint64_t epoch = epoch_behind(history_.epoch, begin_has_base);
+  const uint64_t epoch = epoch_behind(history_.epoch, begin_has_base, settings_.first_epoch);
   unit.epoch = epoch;
   unit.commit = 0;
   unit.parts = {std::move(body)};

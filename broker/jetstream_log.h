@@ -30,6 +30,10 @@ struct JetStreamLogSettings {
   RandomName node{};         ///< the id of this node
   RandomName incarnation{};  ///< of this process: no other process may have it
   uint64_t format = 0;       ///< the format of the store whose rows are in the commits
+  /// The epoch with which a cluster is founded. It should be higher than all epochs of clusters
+  /// that were founded before: a folder of one of these must not count as one that has more of the
+  /// log.
+  uint64_t first_epoch = 1;
   /// Gets each message that the log has taken, and has those of the reader of this node; null:
   /// none is kept.
   std::shared_ptr<KeptLog> kept = nullptr;

@@ -64,6 +64,14 @@ Result<std::optional<StoredLogBegin>> find_log_begin(Connection& connection,
   return StoredLogBegin{found->sequence, found->stamped, *begin};
 }
 
+Result<bool> is_log_of_key(Connection& connection, const StreamSettings& log,
+                           std::string_view key) {
+  const StreamInfo info = TRY(find_log(connection, log));
+  const uint64_t first = std::max<uint64_t>(info.first_sequence, 1);
+  if (info.last_sequence < first) return true;
+  return TRY(message_up_to(connection, log, key, first, info.last_sequence)).has_value();
+}
+
 Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
                                 std::string_view key) {
   const StreamInfo info = TRY(find_log(connection, log));

@@ -31,6 +31,10 @@ Result<std::optional<StoredLogBegin>> find_log_begin(Connection& connection,
                                                      std::string_view key,
                                                      const LogPosition& position);
 
+/// Whether the newest messages of the log were written with that key; true if the log has none.
+/// Errors: those of find_log() and of Connection::api().
+Result<bool> is_log_of_key(Connection& connection, const StreamSettings& log, std::string_view key);
+
 /// Where a log begins.
 struct LogStart {
   uint64_t first = 1;  ///< the sequence of its oldest message

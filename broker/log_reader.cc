@@ -99,6 +99,7 @@ class LogReader::Impl {
   Status open();
   Error ends_early(uint64_t last) const;
   Status check_ends(const StreamInfo& stream) const;
+  Status check_not_newer(uint64_t last) const;
   Status check_latest();
   Status read();
   Result<Got> read_next(bool wait);
@@ -179,7 +180,11 @@ Status LogReader::Impl::open() {
     is_interrupted_ = false;
     is_awake_ = false;
   }
-  StreamInfo stream = TRY(find_log(connection_, settings_.stream));
+  Result<StreamInfo> found = find_log(connection_, settings_.stream);
+  if (!found && found.error().code == "cluster.not_founded" && place().sequence > 0) {
+    return tl::unexpected(log_deleted(settings_.stream, place().sequence));
+  }
+  StreamInfo stream = TRY(std::move(found));
   TRY(check_ends(stream));
   TRY(check_latest());
   checked_leader_.reset();
@@ -216,6 +221,7 @@ Error LogReader::Impl::ends_early(uint64_t last) const {
 /// Whether the stream has what follows the latest message that was read.
 Status LogReader::Impl::check_ends(const StreamInfo& stream) const {
   if (stream.last_sequence < place().sequence) {
+    TRY(check_not_newer(stream.last_sequence));
     return tl::unexpected(ends_early(stream.last_sequence));
   }
   if (stream.first_sequence > place().sequence + 1) {
@@ -226,6 +232,25 @@ Status LogReader::Impl::check_ends(const StreamInfo& stream) const {
                     settings_.stream.name, stream.first_sequence, place().sequence + 1));
   }
   return {};
+}
+
+/// Whether a log that ends at `last`, before what this node has read, could be one that has lost
+/// its newest messages: not if its newest message is of a later epoch than all that this node has
+/// read. Then the cluster was founded again, or has continued without what this node has.
+Status LogReader::Impl::check_not_newer(uint64_t last) const {
+  Result<StoredMessage> stored = fetch_stored(connection_, settings_.stream.name, {{"seq", last}});
+  if (!stored) return {};  // the caller says that the log ends early
+  const Result<LogMessage> newest =
+      read_log_message(settings_.key, last, std::move(stored->message));
+  const uint64_t epoch = judge_.history().epoch;
+  if (!newest || newest->epoch <= epoch) return {};
+  return fail(
+      "log.diverged",
+      fmt::format("stream {} ends at {}, in epoch {}, and this node has read another log up "
+                  "to {}, in epoch {}: the folder is of a cluster that was founded before, "
+                  "or that has continued without this node; keep a copy of the folder, and "
+                  "start the node with an empty one",
+                  settings_.stream.name, last, newest->epoch, place().sequence, epoch));
 }
 
 /// Whether the stream has the latest message that was read. If that cannot be seen, the next

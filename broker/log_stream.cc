@@ -17,6 +17,14 @@ tl::unexpected<Error> not_founded(const StreamSettings& log) {
                           log.name));
 }
 
+tl::unexpected<Error> founded(const StreamSettings& log, const StreamInfo& info) {
+  return fail(
+      "cluster.founded",
+      fmt::format("stream {} has {} messages; expected none: the cluster was founded before, "
+                  "so start this node as one of its nodes, or choose another name",
+                  log.name, info.last_sequence));
+}
+
 /// The log, if it is the one that was created at that time.
 Result<StreamInfo> find_log_of(Connection& connection, const StreamSettings& log, int64_t created) {
   const StreamInfo info = TRY(find_log(connection, log));
@@ -43,12 +51,26 @@ StreamSettings log_stream(std::string_view cluster, const StreamOptions& options
 
 Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log) {
   StreamInfo info = TRY(ensure_stream(connection, log));
-  if (info.last_sequence == 0) return info;
-  return fail(
-      "cluster.founded",
-      fmt::format("stream {} has {} messages; expected none: the cluster was founded before, "
-                  "so start this node as one of its nodes, or choose another name",
-                  log.name, info.last_sequence));
+  if (info.last_sequence > 0) return founded(log, info);
+  return info;
+}
+
+Status check_not_founded(Connection& connection, const StreamSettings& log) {
+  const Result<StreamInfo> found = find_stream(connection, log);
+  if (!found && found.error().code == "broker.not_found") return {};
+  if (!found) return tl::unexpected(found.error());
+  if (found->last_sequence > 0) return founded(log, *found);
+  return {};
+}
+
+Error log_deleted(const StreamSettings& log, uint64_t applied) {
+  return {"cluster.log_deleted",
+          fmt::format("the broker has no stream {}, the log of the cluster, and the folder of this "
+                      "node has its commits up to position {}: correct the address of the broker, "
+                      "or, if the stream was deleted, continue on the node with the highest "
+                      "position by `millrace cluster take-over --accept-loss`; do not found the "
+                      "cluster with an empty folder",
+                      log.name, applied)};
 }
 
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log) {

@@ -26,6 +26,14 @@ Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log);
 /// those of find_stream().
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log);
 
+/// The error of a node whose broker has no log, if the folder of the node has commits of it up to
+/// the position `applied`: `cluster.log_deleted`.
+Error log_deleted(const StreamSettings& log, uint64_t applied);
+
+/// Ok if no cluster was founded with the log: it does not exist, or is empty. Errors:
+/// `cluster.founded`; those of find_stream().
+Status check_not_founded(Connection& connection, const StreamSettings& log);
+
 /// The time by the clock of the leader of the log. Errors: `cluster.broker`, the NATS server is
 /// older than 2.10, which does not say its time; `cluster.not_founded`; those of Connection::api().
 Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log);

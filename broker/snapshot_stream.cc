@@ -226,6 +226,13 @@ Result<std::optional<std::string>> SnapshotReader::read_message() {
                           manifest_.id, kMostForeignParts, part.error().message));
 }
 
+Status drop_snapshot(Connection& connection, const StreamSettings& stream, std::string_view id) {
+  const Result<Json> purged = connection.api("STREAM.PURGE." + stream.name,
+                                             {{"filter", snapshot_subject(stream, id, ">")}});
+  if (!purged) return tl::unexpected(purged.error());
+  return {};
+}
+
 Status drop_snapshots_before(Connection& connection, const StreamSettings& stream,
                              uint64_t first_sequence) {
   const Result<StreamInfo> info = find_stream(connection, stream);

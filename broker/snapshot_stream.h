@@ -28,6 +28,9 @@ StreamSettings snapshot_stream(std::string_view cluster, const StreamOptions& op
 
 /// Publishes one snapshot, whose stream must exist (ensure_stream()). For one thread; any thread
 /// may call stop().
+/// Removes the chunks of a snapshot that was abandoned. Errors: those of Connection::api().
+Status drop_snapshot(Connection& connection, const StreamSettings& stream, std::string_view id);
+
 class SnapshotWriter {
  public:
   /// `stream`: snapshot_stream(). `key`: 32 bytes (log_chain). `id`: of the new snapshot, 32

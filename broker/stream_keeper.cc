@@ -61,7 +61,9 @@ void StreamKeeper::run() {
 void StreamKeeper::log_notes(const StreamSettings& stream, const StreamInfo& info) {
   {
     const std::lock_guard lock(mutex_);
-    logged_failure_.erase(stream.name);
+    if (logged_failure_.erase(stream.name) > 0) {
+      spdlog::info("stream {} accepts messages again", stream.name);
+    }
     if (std::exchange(logged_notes_[stream.name], info.notes) == info.notes) return;
   }
   for (const std::string& note : info.notes) spdlog::warn("{}", note);

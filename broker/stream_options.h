@@ -25,6 +25,10 @@ struct StreamLimits {
   bool operator==(const StreamLimits&) const = default;
 };
 
+/// The replicas of the streams of a cluster of millraces, unless others are set: one NATS server of
+/// three may fail.
+inline constexpr int kClusterReplicas = 3;
+
 struct StreamOptions {
   std::string prefix = std::string(kDefaultPrefix);
   int replicas = 1;

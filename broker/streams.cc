@@ -131,6 +131,11 @@ Status refuse_what_loses_messages(const Json& config, const StreamSettings& sett
   if (integer_field(config, "max_age") != 0) {
     return refused("max_age", "0", fmt::format("the broker would remove {} after that time", what));
   }
+  if (field(config, "allow_rollup_hdrs") == true) {
+    return refused(
+        "allow_rollup_hdrs", "false",
+        fmt::format("one message with the header Nats-Rollup would remove all {}", what));
+  }
   for (const char* const limit : {"max_msgs", "max_bytes"}) {
     if (integer_field(config, limit) <= 0) continue;
     return refused(limit, "-1",

@@ -43,19 +43,36 @@ std::string fault_of(const Json& node) {
   return "";
 }
 
+/// The role of the active in the rows of the nodes; empty: the node that answers knows no active.
+std::string role_of_active(const Json& cluster) {
+  if (!cluster.contains("active")) return "";
+  const std::string active = cluster.at("active").value("node", "");
+  for (const Json& node : cluster.at("nodes")) {
+    if (node.value("node", "") == active) return node.value("role", "");
+  }
+  return "away";
+}
+
 /// Whether the cluster works and could lose its active, in words.
 std::string health_of(const Json& cluster) {
-  if (!cluster.contains("active")) {
-    return "not healthy: no node is the active, so nothing is processed";
-  }
   size_t standbys = 0;
   std::vector<std::string> faults;
+  const std::string role = role_of_active(cluster);
+  if (role.empty()) {
+    faults.push_back(
+        fmt::format("node {}, which answers, knows no active", cluster.value("node", "")));
+  } else if (role != "active") {
+    faults.push_back(
+        fmt::format("{} was the active, and is not now: another node takes over, if "
+                    "it can",
+                    cluster.at("active").value("node", "")));
+  }
   for (const Json& node : cluster.at("nodes")) {
     const std::string fault = fault_of(node);
     if (!fault.empty()) faults.push_back(node.value("node", "") + ": " + fault);
     if (fault.empty() && node.value("role", "") == "standby") ++standbys;
   }
-  if (standbys == 0) {
+  if (role == "active" && standbys == 0) {
     faults.emplace_back("no standby could take over if the active failed");
   }
   if (!faults.empty()) return fmt::format("not healthy: {}", fmt::join(faults, "; "));
@@ -72,8 +89,8 @@ std::string away_in_words(const Json& cluster) {
   }
   if (away.empty()) return "";
   return fmt::format(
-      "registered, and without an answer: {}; if a node does not exist any more, "
-      "end its registration by `millrace cluster remove`",
+      "registered, and without an answer: {}; start them again, or, if a node does not exist any "
+      "more, end its registration by `millrace cluster remove`",
       fmt::join(away, ", "));
 }
 
@@ -104,7 +121,8 @@ Ended show_cluster(Session& session) {
   session.output.list(
       {{"items", reply.body.at("nodes")}},
       {field("NODE", "node"), field("ROLE", "role"), field("EPOCH", "epoch"),
-       field("POSITION", "position"), Column{"BEHIND", behind_text},
+       field("POSITION", "position"), field("COMMITTED", "committed"),
+       Column{"BEHIND", behind_text},
        Column{"CLOCK", [](const Json& node) { return seconds_text(node, "clockOffsetSeconds"); }},
        field("VERSION", "version"), field("ADDRESS", "address")},
       "node");
@@ -193,7 +211,7 @@ Ended take_over(Session& session, const TakeOverOptions& options) {
 }  // namespace
 
 void add_cluster_verbs(CommandLine& commands, const ProgramVerbs& program) {
-  CommandLine cluster = commands.noun("cluster", "The nodes of a cluster (experimental)");
+  CommandLine cluster = commands.noun("cluster", "The nodes of a cluster");
   cluster.asking("status",
                  "Shows the nodes, which is the active, and whether the cluster is healthy",
                  "millrace cluster status", show_cluster);

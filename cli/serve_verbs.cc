@@ -138,8 +138,11 @@ Fallible<std::vector<std::string>> read_origins(const std::string& text) {
   return origins;
 }
 
-Fallible<StreamOptions> read_streams(const Shell& shell, const StreamFlags& given) {
+/// `in_cluster`: the streams are those of a node of a cluster.
+Fallible<StreamOptions> read_streams(const Shell& shell, const StreamFlags& given,
+                                     bool in_cluster) {
   StreamOptions streams;
+  if (in_cluster) streams.replicas = kClusterReplicas;
   streams.prefix = shell.setting(given.prefix, {"MILLRACE_STREAM_PREFIX"}, streams.prefix);
   const uint64_t replicas =
       TRY(number(shell, given.replicas, "stream-replicas", "MILLRACE_STREAM_REPLICAS",
@@ -203,7 +206,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
                     subjects));
   }
   options.request_subjects = *std::move(patterns);
-  options.streams = TRY(read_streams(shell, given.streams));
+  options.streams = TRY(read_streams(shell, given.streams, !options.cluster.name.empty()));
   return options;
 }
 
@@ -299,8 +302,8 @@ void add_streams(Verb& serve, ServeFlags& to) {
                "NAME");
   serve.option("--stream-replicas", streams.replicas,
                fmt::format("Replicas of each stream that is created "
-                           "(MILLRACE_STREAM_REPLICAS; default: {})",
-                           otherwise.replicas),
+                           "(MILLRACE_STREAM_REPLICAS; default: {}; {} with --cluster)",
+                           otherwise.replicas, kClusterReplicas),
                "NUMBER");
   serve.option("--stream-cluster", streams.cluster,
                "Cluster in which streams are created (MILLRACE_STREAM_CLUSTER)", "NAME");

@@ -20,14 +20,17 @@ std::string text_in(const Json& state, const char* name) {
   return is_there ? at->get<std::string>() : std::string();
 }
 
-RankedNode rank_in(const Json& state) {
+std::string error_in(const Json& state) {
   const auto error = state.find("error");
-  const bool has_error = error != state.end() && error->is_object();
+  return error != state.end() && error->is_object() ? text_in(*error, "code") : std::string();
+}
+
+RankedNode rank_in(const Json& state) {
   return {.node = text_in(state, "node"),
           .rank = {.epoch = number_in(state, "epoch"),
                    .sequence = number_in(state, "position") + number_in(state, "behindCommits")},
           .address = text_in(state, "address"),
-          .is_diverged = has_error && text_in(*error, "code") == "log.diverged"};
+          .is_diverged = error_in(state) == "log.diverged"};
 }
 
 std::vector<RankedNode> ranks_in(std::span<const Json> states) {

@@ -14,6 +14,9 @@ namespace millrace {
 /// The text of a member.
 std::string text_in(const Json& state, const char* name);
 
+/// The code of the error with which the node is not ready; empty: it is ready.
+std::string error_in(const Json& state);
+
 /// How much of the log the node has whose state that is, as it says.
 RankedNode rank_in(const Json& state);
 /// The same of each of the nodes.

@@ -171,6 +171,12 @@ Error not_the_active() {
   return {"cluster.standby", "only the active of the cluster answers this request"};
 }
 
+Error unconfirmed() {
+  return {"log.unreachable",
+          "the log of the cluster has not confirmed in time what the request has done, and it may "
+          "count; repeat it with the same Idempotency-Key, or the event with the same id"};
+}
+
 Result<std::string> active_for(const NodeFront& front, const Headers& headers) {
   if (front.is_active()) {
     const Status ready = front.ready();

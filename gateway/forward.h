@@ -36,6 +36,9 @@ Result<std::string> active_for(const NodeFront& front, const Headers& headers);
 /// The error `cluster.standby`: only the active answers the request.
 Error not_the_active();
 
+/// The error of a request that waits for a commit which the log does not confirm.
+Error unconfirmed();
+
 class Forwarder {
  public:
   struct Settings {

@@ -32,6 +32,7 @@
 #include "gateway/problem.h"
 #include "gateway/sessions.h"
 #include "gateway/stale_read.h"
+#include "gateway/unanswered.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -148,6 +149,10 @@ class HttpServer::Impl : public ConnectionHost {
     io_queue_->post([this] { forwarder_->leave_all_but(front_->active_url()); });
   }
 
+  void stop_waiting_for_log() {
+    io_queue_->post([this] { unanswered_.answer_all(unconfirmed()); });
+  }
+
   uint16_t port() const { return port_; }
 
   void replace_token(BearerToken token) {
@@ -187,6 +192,7 @@ class HttpServer::Impl : public ConnectionHost {
   void dispatch(const Route& found, const std::shared_ptr<Exchange>& exchange) override {
     const Route& route = current(found);
     if (answers(route)) {
+      if (front_ != nullptr && !route.is_local && !route.is_stream) unanswered_.note(exchange);
       return run(route, exchange, [&route, exchange] { return route.handler(exchange); });
     }
     if (route.is_for_active) return exchange->answer(problem(not_the_active()));
@@ -411,6 +417,7 @@ class HttpServer::Impl : public ConnectionHost {
   std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
   uint64_t last_connection_ = 0;
   size_t held_answers_ = 0;  ///< answers that are held back
+  Unanswered unanswered_;    ///< of a node of a cluster
   bool stopping_ = false;
 
   // Used on any thread.
@@ -465,6 +472,7 @@ uint16_t HttpServer::port() const { return impl_->port(); }
 void HttpServer::stop() { impl_->stop(); }
 void HttpServer::serve(Service& service) { impl_->serve(service); }
 void HttpServer::active_changed() { impl_->active_changed(); }
+void HttpServer::stop_waiting_for_log() { impl_->stop_waiting_for_log(); }
 void HttpServer::replace_token(BearerToken token) { impl_->replace_token(token); }
 
 }  // namespace millrace

@@ -128,6 +128,10 @@ class HttpServer {
   /// when the log names another active, or none. Any thread.
   void active_changed();
 
+  /// Answers the requests that the service has not answered with 503 `log.unreachable`: the log of
+  /// the cluster does not confirm in time what they have done. Streams continue. Any thread.
+  void stop_waiting_for_log();
+
   /// Requests whose headers are read from now on need this token instead, and so do streams: those
   /// of other tokens are closed. Any thread.
   void replace_token(BearerToken token);

@@ -28,6 +28,7 @@ struct Plan {
     find(kClusterCrashPoints, name);
     std::from_chars(hit.data(), hit.data() + hit.size(), passings);
     if (hit.ends_with(":fault")) signal = SIGSEGV;
+    if (hit.ends_with(":stop")) signal = SIGSTOP;
     CHECK(point && passings > 0,
           "MILLRACE_CRASH={}: expected NAME:HIT, the name of a crash point and a number from 1",
           plan);

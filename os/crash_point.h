@@ -1,8 +1,8 @@
 // Crash points: named places on the path of an event (docs/ARCHITECTURE.md) at which a test kills
 // the process, as by `kill -9`. MILLRACE_CRASH=name:hit in the environment selects the place and
 // the number of the pass through it; with `:fault` appended the process dies of SIGSEGV, as if by a
-// fault of its own. Only builds with the CMake option MILLRACE_FAULTS have crash points; in a
-// release crash_point() does nothing. Any thread.
+// fault of its own; with `:stop` it is suspended. Only builds with the CMake option MILLRACE_FAULTS
+// have crash points; in a release crash_point() does nothing. Any thread.
 #pragma once
 
 #include <array>

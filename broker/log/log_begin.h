@@ -35,10 +35,12 @@ struct LogBegin {
 /// How many epochs a `begin` with a base leaves out: more than those that a log may have lost.
 inline constexpr uint64_t kLostEpochs = 1'000;
 
-/// The epoch of a `begin` behind the epoch `behind`. With a base it is higher than those that are
-/// lost: the owners of streams give way to a higher epoch only.
-inline uint64_t epoch_behind(uint64_t behind, bool has_base) {
-  return behind + (has_base && behind > 0 ? kLostEpochs : 1);
+/// The epoch of a `begin` behind the epoch `behind`; `first`: of a log without an epoch. With a
+/// base it is higher than those that are lost: the owners of streams give way to a higher epoch
+/// only.
+inline uint64_t epoch_behind(uint64_t behind, bool has_base, uint64_t first) {
+  if (behind == 0) return first;
+  return behind + (has_base ? kLostEpochs : 1);
 }
 
 /// The body. Precondition: the texts are valid UTF-8.

@@ -258,7 +258,9 @@ void LogBook::link_lost(Time now) {
   const bool is_sent = step_ == Step::kSending && !sendings_.empty() && sendings_.front().sent;
   const bool is_asked = (step_ == Step::kReading || step_ == Step::kAsking) && asked_at_;
   if (!is_sent && !is_asked) return;
-  nothing_heard("the broker cannot be reached");
+  nothing_heard(
+      "no NATS server takes messages of the log: the broker cannot be reached, the stream has no "
+      "leader at this time, or it was deleted");
   if (step_ != Step::kStopped) pause(settings_.times.look_again, Step::kAsking, now);
 }
 

@@ -86,9 +86,11 @@ LogSeen LogJudge::pass_over(uint64_t sequence, std::string why) {
   return {.what = LogSeen::What::kForeign, .why = std::move(why)};
 }
 
-/// Whether the `begin` is one with which an operator continues a log that has lost epochs.
+/// Whether the `begin` may have a later epoch than the next one: it is the first one of a log, or
+/// one with which an operator continues a log that has lost epochs.
 bool LogJudge::leaves_epochs_out(const LogMessage& message) const {
-  if (history_.epoch == 0 || message.epoch <= history_.epoch) return false;
+  if (history_.epoch == 0) return message.epoch > 0;
+  if (message.epoch <= history_.epoch) return false;
   const Result<LogBegin> begin = decode_log_begin(message.payload);
   return begin && begin->base.has_value();
 }

@@ -298,6 +298,9 @@ struct DropGroup {
 struct RegisterNode {
   RandomName node{};
   std::string address;  ///< kMostNodeAddressBytes at most
+  /// The active registers itself in its epoch: its row is written in any case, so that the epoch
+  /// has a commit.
+  bool is_first = false;
 };
 /// Ends the registration of a node of the cluster.
 struct RemoveNode {

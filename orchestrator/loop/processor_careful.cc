@@ -30,10 +30,11 @@ Status Processor::learn_from_death() {
   if (!left && !is_careful_start_) return {};
   careful_ = unfinished_.size() + (is_led ? kCarefulTurnsInCluster : kCarefulTurns);
   if (left) careful_ += 2 * left->inputs;
-  spdlog::warn("{}; this process applies the next {} inputs one by one",
-               is_led ? "the latest actives of the cluster have ended without an `end`"
-                      : "the previous process died while it applied a batch",
-               careful_);
+  spdlog::warn(
+      "{}; this process applies the next {} inputs one by one",
+      is_led ? "at least two actives of the cluster have ended without an `end` within ten minutes"
+             : "the previous process died while it applied a batch",
+      careful_);
   return left && engine_.crash_note.is_poison() ? give_up(left->input) : Status();
 }
 

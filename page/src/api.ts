@@ -250,6 +250,8 @@ export type Cluster = {
     behindSeconds?: number
     /** How far its clock is ahead of the clock of the broker. */
     clockOffsetSeconds?: number
+    /** The sequence of the latest commit that its folder has. */
+    committed?: number
     /** The epoch that the node knows; missing if the node is away. */
     epoch?: number
     error?: {
@@ -263,7 +265,7 @@ export type Cluster = {
     incarnation?: string
     /** The id of the node, of its data folder. */
     node: string
-    /** The sequence of the log up to which its folder has the commits. */
+    /** The sequence of the log up to which it has applied the messages. */
     position?: number
     role: "active" | "standby" | "starting" | "away"
     /** The release of millrace. */

@@ -11,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/disk/log_row.h"
+#include "orchestrator/store/found_store.h"
 #include "tests/integration/cluster_pair.h"
 #include "tests/support/queue_worker.h"
 
@@ -129,6 +131,24 @@ TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
   EXPECT_THAT(other.errors, HasSubstr("[broker.owner]")) << "the streams belong to the server";
   EXPECT_EQ(node(0).ask("GET", "/readyz").status, 200);
   node(0).stop();
+}
+
+TEST_F(ClusterLeave, IsFollowedByAFoundingThatPublishesTheRowsAgainIfTheyAreGone) {
+  start_alone(0);
+  node(0).apply(kPackedOrder);
+  send(0, "ordered", "order", 0, 5);
+  ASSERT_TRUE(node(0).has_instances("workflow=order", 5));
+  node(0).stop();
+  {
+    // An earlier founding has marked the folder, and its snapshot was removed.
+    const auto store = Environment::open(node(0).data().string());
+    ASSERT_TRUE(store) << store.error().message;
+    ASSERT_TRUE(found_with(**store, base_position({1}, {2})));
+  }
+  start(0, true);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  start_ready(1);
+  EXPECT_TRUE(node(1).has_instances("workflow=order", 5));
 }
 
 }  // namespace

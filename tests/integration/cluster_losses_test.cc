@@ -104,6 +104,9 @@ class ClusterLosses : public ClusterPairOnOneServer {
       return node(at).ask("GET", "/readyz").body.find("cluster.log_deleted") != std::string::npos;
     });
   }
+  uint64_t committed_by(size_t at) {
+    return node(at).get("/v1/cluster").at("nodes").at(0).at("committed").get<uint64_t>();
+  }
   /// Waits until the other nodes that this one asks have no active among them.
   bool no_active_answers(size_t at) {
     return eventually([&] {
@@ -137,6 +140,22 @@ TEST_F(ClusterLosses, ShowRegisteredNodesThatAreAwayUntilTheyAreRemoved) {
               HasSubstr("registered, and without an answer: " + standby));
   EXPECT_EQ(node(0).cli({"cluster", "remove", standby}).code, 0);
   EXPECT_TRUE(eventually([&] { return registered(0).size() == 1; }));
+}
+
+TEST_F(ClusterLosses, RegisterNoNodeThatHasNothingOfTheLog) {
+  ASSERT_TRUE(eventually([&] { return registered(0).size() == 1; }));
+  const std::unique_ptr<Connection> connection = nats_->connect();
+  std::atomic<int> questions = 0;
+  NodeRoll other(*connection, node_roll_subject("shop"), log_key(), [&questions] {
+    ++questions;
+    return Json{{"node", std::string(32, '1')},
+                {"role", "starting"},
+                {"address", "http://other:8780"},
+                {"position", 0}};
+  });
+  ASSERT_TRUE(other.answer());
+  ASSERT_TRUE(eventually([&] { return questions >= 3; }));
+  EXPECT_THAT(registered(0), SizeIs(1));
 }
 
 TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
@@ -287,10 +306,12 @@ TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfTheLogWasDeleted) {
   node(0).kill();
   ASSERT_TRUE(no_active_answers(1));
   EXPECT_FALSE(is_active(1));
+  const uint64_t before = committed_by(1);
 
   const ProcessEnd accepted = node(1).cli({"-o", "table", "cluster", "take-over", "--accept-loss"});
   EXPECT_EQ(accepted.code, 0) << accepted.errors;
   ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  EXPECT_TRUE(eventually([&] { return committed_by(1) > before; })) << "each epoch has a commit";
   EXPECT_TRUE(has_parcels(1, 10));
   pack(1, 10, 12);
   EXPECT_TRUE(has_parcels(1, 12));

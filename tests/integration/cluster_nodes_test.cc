@@ -39,7 +39,8 @@ class ClusterNodes : public ClusterPair {
     const std::optional<std::string> program = NatsCluster::newest_program();
     if (!program) GTEST_SKIP() << kNeedsNewerServer;
     nats_.emplace(*program);
-    make_nodes(nats_->urls(), {"--stream-replicas", "3"});
+    make_nodes(nats_->urls());
+    set_replicas(3);
     for (const size_t index : {0, 1}) ASSERT_NO_FATAL_FAILURE(start_ready(index, index == 0));
     ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
   }

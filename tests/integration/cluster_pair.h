@@ -53,6 +53,9 @@ class ClusterPair : public testing::Test {
   /// The options of each node from its next start on, besides those that each has.
   void set_options(std::vector<std::string> options) { options_ = std::move(options); }
 
+  /// The replicas of the streams, from the next start of a node on.
+  void set_replicas(int replicas) { replicas_ = std::to_string(replicas); }
+
   /// What is added to the environment of each node from its next start on.
   void set_environment(std::map<std::string, std::string> environment) {
     environment_ = std::move(environment);
@@ -62,8 +65,10 @@ class ClusterPair : public testing::Test {
   void launch(size_t index, bool founds = false) {
     const uint16_t port = ports_[index].port();
     std::vector<std::string> arguments = {
-        "--cluster", "shop",        "--secret-key-file",
-        key(),       "--advertise", fmt::format("http://127.0.0.1:{}", port)};
+        "--cluster",         "shop",
+        "--secret-key-file", key(),
+        "--advertise",       fmt::format("http://127.0.0.1:{}", port),
+        "--stream-replicas", replicas_};
     arguments.insert(arguments.end(), options_.begin(), options_.end());
     if (founds) arguments.emplace_back("--found");
     node(index).set_port(port);
@@ -123,6 +128,7 @@ class ClusterPair : public testing::Test {
  private:
   Folder folder_;
   std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
+  std::string replicas_ = "1";
   std::vector<std::string> options_;
   std::map<std::string, std::string> environment_;
   std::vector<std::unique_ptr<MillraceServer>> nodes_;

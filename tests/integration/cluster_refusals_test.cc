@@ -1,5 +1,6 @@
 // What a node of a cluster refuses at its start, on one nats-server. Needs nats-server 2.10 or
 // newer (tests/brokers/fetch.sh); without it, the tests are skipped.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -46,6 +47,9 @@ class ClusterRefusals : public testing::Test {
   }
 
   void launch(const std::string& cluster, std::vector<std::string> further = {}, char digit = 'a') {
+    if (std::find(further.begin(), further.end(), "--stream-replicas") == further.end()) {
+      further.insert(further.end(), {"--stream-replicas", "1"});
+    }
     further.insert(further.end(), {"--cluster", cluster, "--secret-key-file", key(digit),
                                    "--advertise", "http://127.0.0.1:1"});
     node_->set_arguments(std::move(further));
@@ -115,7 +119,15 @@ TEST_F(ClusterRefusals, OfAClusterThatWasNotFounded) {
 TEST_F(ClusterRefusals, ToFoundAClusterTwice) {
   found("shop");
   node_.emplace(nats_->url());
+  const std::vector<std::string> alone = {"--secret-key-file", key(), "--stream-prefix", "alone"};
+  node_->set_arguments(alone);
+  node_->start_ready();
+  node_->apply("id: one\nstates: [{id: done, type: noop}]\n");
+  node_->stop();
   EXPECT_THAT(refusal("shop", {"--found"}), HasSubstr("[cluster.founded]"));
+  node_->set_arguments(alone);
+  node_->start_ready();  // the folder is still that of a server without a cluster
+  node_->stop();
 }
 
 TEST_F(ClusterRefusals, OfFewerServersThanReplicas) {

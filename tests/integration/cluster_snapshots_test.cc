@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/log_stream.h"
 #include "tests/integration/cluster_pair.h"
 
 namespace millrace {
@@ -101,6 +102,20 @@ TEST_F(ClusterSnapshotsTest, BringBackANodeThatWasAwayWhileTheLogWasTrimmed) {
   EXPECT_TRUE(node(1).has_instances("workflow=ticket", 30));
   send(1, "closed", "ticket", 0, 30);
   EXPECT_TRUE(node(1).has_instances("workflow=ticket&status=complete", 30));
+}
+
+TEST_F(ClusterSnapshotsTest, AreTakenForANodeThatCannotJoinWithoutOne) {
+  start_ready(0, true);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  node(0).apply(kTicket);
+  send(0, "opened", "ticket", 0, 10);
+  ASSERT_TRUE(node(0).has_instances("workflow=ticket", 10));
+  // An operator has removed messages of the log, of which there is no snapshot.
+  nats_->client()->api("STREAM.PURGE." + log_stream("shop").name, {{"seq", position_of(0)}});
+  start_ready(1);
+  node(0).kill();
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  EXPECT_TRUE(node(1).has_instances("workflow=ticket", 10));
 }
 
 TEST_F(ClusterSnapshotsTest, HaveAnActiveAfterTheShortestSilence) {

@@ -1,8 +1,10 @@
 // What continues when the active of a cluster is killed and the standby takes over: the reading of
 // a source, the history of an instance, early events, and live messages. On one nats-server. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
+#include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +18,7 @@
 #include "tests/integration/cluster_pair.h"
 #include "tests/support/nats_fixture.h"
 #include "tests/unit/gateway/raw_client.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -341,6 +344,75 @@ TEST_F(ClusterTakeover, EndsLiveMessagesWithAResetBehindWhichTheyContinue) {
   const LiveMessage history = of_active.next_of("history");
   EXPECT_EQ(history.data.at("items").at(0).at("number"), known + 1) << history.data;
 }
+
+#ifdef MILLRACE_FAULTS
+/// Each event `asked` makes one call.
+constexpr const char* kCalls = R"(
+id: calls
+start: {type: event, event: {type: asked}}
+functions:
+- {id: pay, type: knative-namespace, service: pay}
+states:
+- {id: pay, type: action, action: {function: pay}}
+)";
+
+/// Whether the process is suspended.
+bool is_stopped(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(") ");
+  return name_end != text.npos && text[name_end + 2] == 'T';
+}
+
+TEST_F(ClusterTakeover, MakesNoCallOfAFormerActiveThatWasSuspendedBetweenACommitAndItsEffects) {
+  // At first the service answers nothing, so each commit of node 0 hands out calls.
+  std::atomic<bool> answers = false;
+  HttpPeer service([&answers](const HttpPeer::Request&, HttpPeer::Connection& connection) {
+    if (answers) return connection.answer(200, "1", {{"Content-Type", "application/json"}});
+    connection.hang();
+    return false;
+  });
+  ASSERT_NO_FATAL_FAILURE(start_both());
+  node(0).apply(kCalls);
+  node(0).ask("PUT", "/v1/ns/default",
+              Json{{"services", {{"pay", {{"url", service.url("/pay")}}}}}}.dump());
+  // Node 0 becomes the active again, and stops at one of its commits.
+  node(0).stop();
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  set_environment({{"MILLRACE_CRASH", "log-appended:6:stop"}});
+  ASSERT_NO_FATAL_FAILURE(start_ready(0));
+  set_environment({});
+  node(1).stop();
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  ASSERT_NO_FATAL_FAILURE(start_ready(1));
+  int asked = 0;
+  const auto ask = [&] {
+    const std::string event = fmt::format(
+        R"({{"specversion":"1.0","id":"asked-{}","source":"/test","type":"asked"}})", ++asked);
+    EXPECT_TRUE(broker().request("millrace.events.default.asked", event));
+  };
+  ASSERT_TRUE(eventually([&] {
+    ask();
+    return is_stopped(node(0).process().pid());
+  }));
+
+  answers = true;
+  ASSERT_TRUE(becomes_active(1)) << node(1).process().errors();
+  for (int i = 0; i < 3; ++i) ask();
+  ASSERT_TRUE(node(1).has_instances("workflow=calls&status=complete", asked));
+  node(0).process().signal(SIGCONT);
+  ASSERT_TRUE(eventually([&] { return is_ready(0); })) << node(0).process().errors();
+  ask();
+  ASSERT_TRUE(node(1).has_instances("workflow=calls&status=complete", asked));
+  uint64_t latest = 0;
+  for (const HttpPeer::Request& call : service.requests(asked)) {
+    const uint64_t epoch = std::stoull(call.header("Millrace-Epoch"));
+    EXPECT_GE(epoch, latest) << "a call of an epoch that is over";
+    latest = epoch;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace millrace

@@ -40,7 +40,7 @@ Result<Json> run_command(const CommandContext& context, const RegisterNode& comm
   }
   const NodeRecord record{.first_seen = before ? before->first_seen : context.now,
                           .address = command.address};
-  if (before != record) write_node(context.batch.tx, command.node, record);
+  if (before != record || command.is_first) write_node(context.batch.tx, command.node, record);
   return registered_nodes(context);
 }
 

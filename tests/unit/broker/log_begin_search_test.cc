@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -44,6 +46,21 @@ TEST_F(LogBeginSearchTest, FindsTheBeginOfTheEpochOfACommit) {
   EXPECT_EQ(begin_of(late), 1u);
   EXPECT_EQ(begin_of(next), 13u);
   EXPECT_EQ(begin_of(behind), 13u);
+}
+
+TEST_F(LogBeginSearchTest, KnowsWhetherTheNewestMessagesAreOfTheKey) {
+  const std::string other(32, 'b');
+  const auto is_of = [&](std::string_view key) {
+    const Result<bool> known = is_log_of_key(*connection_, log_, key);
+    EXPECT_TRUE(known) << known.error().message;
+    return known && *known;
+  };
+  EXPECT_TRUE(is_of(other)) << "an empty log is of any key";
+  const std::unique_ptr<JetStreamLog> one = active(1);
+  commit(*one);
+  client_->publish_acked(log_.subjects, "", "foreign");
+  EXPECT_TRUE(is_of(kTestLogKey));
+  EXPECT_FALSE(is_of(other));
 }
 
 TEST_F(LogBeginSearchTest, SaysThatThereIsNoLog) {

@@ -19,15 +19,11 @@ namespace {
 
 /// A node without faults.
 Json healthy_node(const std::string& name, const std::string& role) {
-  return {{"node", name},
-          {"role", role},
-          {"epoch", 7},
-          {"position", 1204},
-          {"behindCommits", 0},
-          {"behindSeconds", 0},
-          {"clockOffsetSeconds", 0.02},
-          {"version", "0.1.0"},
-          {"address", "http://" + name + ":8780"}};
+  return {{"node", name},       {"role", role},
+          {"epoch", 7},         {"position", 1204},
+          {"committed", 1203},  {"behindCommits", 0},
+          {"behindSeconds", 0}, {"clockOffsetSeconds", 0.02},
+          {"version", "0.1.0"}, {"address", "http://" + name + ":8780"}};
 }
 
 Json shop_cluster(Json nodes) {
@@ -71,9 +67,9 @@ TEST_F(ClusterVerbs, ShowsTheNodesAndWhetherTheClusterIsHealthy) {
   show(cluster);
   expect_outputs({
       {{"cluster", "status"},
-       "NODE  ROLE     EPOCH  POSITION  BEHIND    CLOCK  VERSION  ADDRESS\n"
-       "db1   active   7      1204      -         0.0s   0.1.0    http://db1:8780\n"
-       "db2   standby  7      1190      14, 0.3s  -0.1s  0.1.0    http://db2:8780\n"
+       "NODE  ROLE     EPOCH  POSITION  COMMITTED  BEHIND    CLOCK  VERSION  ADDRESS\n"
+       "db1   active   7      1204      1203       -         0.0s   0.1.0    http://db1:8780\n"
+       "db2   standby  7      1190      1203       14, 0.3s  -0.1s  0.1.0    http://db2:8780\n"
        "cluster shop: healthy: db1 is the active, and one standby could take over\n"},
       {{"cluster", "status", "-o", "name"}, "db1\ndb2\n"},
   });
@@ -89,14 +85,32 @@ TEST_F(ClusterVerbs, ShowsTheRegisteredNodesThatAreAway) {
       Json::array({healthy_node("db1", "active"), healthy_node("db2", "standby"), away})));
   const CommandOutput printed = run({"cluster", "status"});
   EXPECT_EQ(printed.code, 0) << printed.err;
-  EXPECT_THAT(printed.out,
-              testing::HasSubstr(
-                  "db3   away     -      -         -       -      -        http://db3:8780\n"));
+  EXPECT_THAT(
+      printed.out,
+      testing::HasSubstr(
+          "db3   away     -      -         -          -       -      -        http://db3:8780\n"));
   EXPECT_THAT(printed.out,
               testing::EndsWith("cluster shop: healthy: db1 is the active, and one standby could "
-                                "take over\nregistered, and without an answer: db3; if a node does "
-                                "not exist any more, end its registration by `millrace cluster "
-                                "remove`\n"));
+                                "take over\nregistered, and without an answer: db3; start them "
+                                "again, or, if a node does not exist any more, end its "
+                                "registration by `millrace cluster remove`\n"));
+}
+
+TEST_F(ClusterVerbs, NamesTheReasonOfEachNodeIfThereIsNoActive) {
+  Json waits = healthy_node("db1", "starting");
+  waits["error"] = {{"code", "cluster.log_deleted"}, {"detail", "the broker has no stream"}};
+  Json cluster = shop_cluster(Json::array({waits}));
+  cluster.erase("active");
+  show(cluster);
+  EXPECT_THAT(run({"cluster", "status"}).out,
+              testing::EndsWith("cluster shop: not healthy: node db1, which answers, knows no "
+                                "active; db1: the broker has no stream\n"));
+  // The active has died, and the standby has not taken over yet.
+  show(shop_cluster(Json::array({{{"node", "db1"}, {"role", "away"}, {"address", "http://db1:1"}},
+                                 healthy_node("db2", "standby")})));
+  EXPECT_THAT(run({"cluster", "status"}).out,
+              testing::HasSubstr("not healthy: db1 was the active, and is not now: another node "
+                                 "takes over, if it can\n"));
 }
 
 TEST_F(ClusterVerbs, RemovesANodeThatDoesNotAnswer) {
@@ -164,7 +178,7 @@ TEST_F(ClusterVerbs, SaysWhatIsNotHealthy) {
   const std::pair<Json, std::string> rows[] = {
       {shop_cluster(Json::array({active, standby, healthy_node("db3", "standby")})),
        "healthy: db1 is the active, and 2 standbys could take over\n"},
-      {without_active, "not healthy: no node is the active, so nothing is processed\n"},
+      {without_active, "not healthy: node db1, which answers, knows no active\n"},
       {shop_cluster(Json::array({active})), "not healthy: " + alone},
       {shop_cluster(Json::array({active, healthy_node("db2", "starting")})),
        "not healthy: db2: starts; " + alone},

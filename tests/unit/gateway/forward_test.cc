@@ -367,6 +367,22 @@ TEST_F(Forward, LetsTheServiceAnswerWhileTheFrontPermitsIt) {
   EXPECT_EQ(ask("GET", kOrderPath).body, ask_active("GET", kOrderPath).body);
 }
 
+TEST_F(Forward, AnswersWhatTheServiceHasNotAnsweredIfTheLogConfirmsNothing) {
+  front_.set({.may_serve = true, .is_active = true});
+  standby_->serve(service_);
+  ASSERT_TRUE(eventually([&] { return ask("GET", "/v1/info").json()["version"] == "test"; }));
+  ASSERT_EQ(ask("PUT", kOrderPath, {}, "id: order\n").status, 200);
+  RawClient waiting(standby_->port());
+  send(waiting, "POST", kOrderWait);
+  service_.await_waiters(1);
+  standby_->stop_waiting_for_log();
+  const auto reply = waiting.read_reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 503);
+  EXPECT_EQ(reply->code(), "log.unreachable");
+  EXPECT_EQ(ask("GET", kOrderPath).status, 200) << "requests that come later are served";
+}
+
 constexpr const char* kOneInstance =
     "/v1/ns/default/instances/0190b5a4-7c1e-7f2a-8000-0123456789ab";
 

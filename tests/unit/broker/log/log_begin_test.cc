@@ -35,10 +35,10 @@ TEST(LogBegin, IsAJsonObject) {
 }
 
 TEST(LogBegin, LeavesEpochsOutIfItContinuesALogThatHasLostSomething) {
-  EXPECT_EQ(epoch_behind(0, false), 1U);
-  EXPECT_EQ(epoch_behind(0, true), 1U) << "a cluster is founded";
-  EXPECT_EQ(epoch_behind(7, false), 8U);
-  EXPECT_EQ(epoch_behind(7, true), 7 + kLostEpochs);
+  EXPECT_EQ(epoch_behind(0, false, 5), 5U);
+  EXPECT_EQ(epoch_behind(0, true, 5), 5U) << "a cluster is founded";
+  EXPECT_EQ(epoch_behind(7, false, 5), 8U);
+  EXPECT_EQ(epoch_behind(7, true, 5), 7 + kLostEpochs);
 }
 
 TEST(LogBegin, MayHaveMembersOfLaterReleases) {

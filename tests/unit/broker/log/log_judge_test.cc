@@ -121,8 +121,14 @@ TEST_F(LogJudgeTest, AppliesABeginWithABaseThatLeavesEpochsOut) {
   EXPECT_EQ(see(written_.commit_of("two")), Seen::kCommit);
 }
 
-TEST_F(LogJudgeTest, AppliesNoBeginThatLeavesEpochsOutWithoutABaseOrAtTheFounding) {
-  EXPECT_THAT(error_of(WrittenLog().begin(1, "s1", 2)), HasSubstr("expected epoch 1, commit 0"));
+TEST_F(LogJudgeTest, AppliesAFirstBeginOfAnyEpoch) {
+  // The number is the time of the founding.
+  EXPECT_EQ(see(written_.begin(1, std::nullopt, 1'796'000'000'000)), Seen::kBegin);
+  EXPECT_EQ(judge_.history().epoch, 1'796'000'000'000U);
+  EXPECT_EQ(see(written_.commit_of("one")), Seen::kCommit);
+}
+
+TEST_F(LogJudgeTest, AppliesNoLaterBeginThatLeavesEpochsOutWithoutABase) {
   WrittenLog log;
   LogJudge judge(kLogKey, kFormat, {});
   ASSERT_TRUE(judge.see(1, encoded(log.begin(1))));
