@@ -40,10 +40,10 @@ Fallible<std::string> advertised_url(std::string given, const std::string& liste
 
 void add_cluster_flags(Verb& serve, ClusterFlags& to) {
   const ClusterOptions otherwise;
-  serve.option("--cluster", to.name,
-               "Name of the cluster of which this server is a node (MILLRACE_CLUSTER; default: "
-               "none); experimental",
-               "NAME");
+  serve.option(
+      "--cluster", to.name,
+      "Name of the cluster of which this server is a node (MILLRACE_CLUSTER; default: none)",
+      "NAME");
   serve.flag("--found", to.founds, "Found the cluster: its log is created, or must be empty");
   serve.option("--advertise", to.advertise,
                "URL at which the other nodes reach this one (MILLRACE_ADVERTISE; default: the host "

@@ -32,7 +32,7 @@ struct ContainerOptions {
   std::string folder;                ///< absolute; empty: a folder in the data folder
 };
 
-/// The node of a cluster; experimental.
+/// The node of a cluster.
 struct ClusterOptions {
   std::string name;                  ///< empty: the server is not part of a cluster
   bool founds = false;               ///< the first start of the cluster
