@@ -133,6 +133,37 @@ TEST_F(ClusterLeave, GivesAServerThatFinishesEachOrderOnce) {
   node(0).stop();
 }
 
+TEST_F(ClusterLeave, IsFollowedByAFoundingThatNoNodeOfTheFormerClusterDisturbs) {
+  start_ready(0, true);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  node(0).apply(kPackedOrder);
+  start_ready(1);
+  // The log of the former cluster is longer than that of the new one.
+  for (int i = 0; i < 40; ++i) send(0, "ordered", "order", i, i + 1);
+  ASSERT_TRUE(node(0).has_instances("workflow=order", 40));
+  const uint64_t all = position_of(0);
+  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  node(1).stop();
+  node(0).stop();
+  ASSERT_EQ(leave(0).code, 0);
+  for (const char* const stream : {"MILLRACE_LOG_shop_0", "MILLRACE_SNAPSHOTS_shop"}) {
+    client_->api(std::string("STREAM.DELETE.") + stream);
+  }
+  start(0, true);
+  ASSERT_TRUE(becomes_active(0)) << node(0).process().errors();
+  send(0, "ordered", "order", 40, 42);
+
+  start(1);
+  ASSERT_TRUE(eventually([&] {
+    return node(1).ask("GET", "/readyz").body.find("log.diverged") != std::string::npos;
+  })) << node(1).ask("GET", "/readyz").body;
+  node(0).kill();
+  start(0);
+  ASSERT_TRUE(becomes_active(0)) << "the other node has nothing of this log";
+  EXPECT_TRUE(node(0).has_instances("workflow=order", 42));
+  EXPECT_FALSE(is_active(1));
+}
+
 TEST_F(ClusterLeave, IsFollowedByAFoundingThatPublishesTheRowsAgainIfTheyAreGone) {
   start_alone(0);
   node(0).apply(kPackedOrder);
