@@ -1,6 +1,7 @@
 // Nodes of a cluster on three nats-servers: an active dies, is stopped, is asked to end. Needs
 // nats-server 2.10 or newer (tests/brokers/fetch.sh); without it, the tests are skipped.
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -131,13 +132,15 @@ TEST_F(ClusterNodes, TakeNothingOverAsLongAsAnotherNodeHasMoreOfTheLog) {
   ASSERT_TRUE(node(0).has_instances("workflow=order", 1));
   ASSERT_TRUE(has_copy(1, 1));
   const std::unique_ptr<Connection> connection = nats_->connect();
+  const auto epoch = node(0).get("/v1/cluster").at("epoch").get<uint64_t>();
   // A node that has what the log has lost.
-  auto other = std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), log_key(), [] {
-    return Json{{"node", "other"},    {"role", "starting"},
-                {"epoch", 1},         {"position", 1'000'000},
-                {"behindCommits", 0}, {"behindSeconds", 0},
-                {"version", "1"},     {"address", "http://other:8780"}};
-  });
+  auto other =
+      std::make_unique<NodeRoll>(*connection, node_roll_subject("shop"), log_key(), [epoch] {
+        return Json{{"node", "other"},    {"role", "starting"},
+                    {"epoch", epoch},     {"position", 1'000'000},
+                    {"behindCommits", 0}, {"behindSeconds", 0},
+                    {"version", "1"},     {"address", "http://other:8780"}};
+      });
   ASSERT_TRUE(other->answer());
   node(0).kill();
   ASSERT_TRUE(waits_for_what_is_lost(1)) << node(1).process().errors();
