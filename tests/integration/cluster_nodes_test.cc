@@ -19,7 +19,6 @@
 namespace millrace {
 namespace {
 
-using testing::HasSubstr;
 using testing::SizeIs;
 
 /// Each order waits until it is paid, and then says so.
