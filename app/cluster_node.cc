@@ -355,8 +355,6 @@ void ClusterNode::append_begin(const NodeAction& action) {
     const Time sent = *log_->confirmed();
     return note([this, sent](NodeRole& role, Time) {
       lost_base_.clear();
-      address_ = settings_.url;
-      has_ended_ = false;
       role.begin_taken(sent);
     });
   }

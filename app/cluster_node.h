@@ -65,7 +65,8 @@ struct NodeEvents {
   std::function<void(Service&)> on_service;
   /// The log names another active, or none.
   std::function<void()> on_active_changed;
-  /// The log has confirmed nothing for so long that another node may take over.
+  /// The engine serves no longer: the log has confirmed nothing for so long that another node may
+  /// take over, or the epoch ends.
   std::function<void()> on_lead_lost;
   /// The node has ended: called at least once, the first call counts.
   std::function<void(NodeEnd)> on_end;
@@ -175,6 +176,7 @@ class ClusterNode final : public NodeFront, private LogSink {
   void ask_nodes();
   void give_way(const std::vector<Json>& nodes);
   Json state() const;
+  Json known_active() const;
   void add_registered(Json& nodes) const;
 
   // A log that may have lost something (cluster_node_recovery.cc).

@@ -97,14 +97,10 @@ void ClusterNode::note_join(Error why) {
 Status ClusterNode::try_to_join() {
   TRY(check_server());
   if (founds_) return found();
-  const Result<LogStart> start = find_log_start(*following_, stream_, key_);
-  if (!start && start.error().code == "cluster.not_founded" && follower_ &&
-      position_.sequence > 0) {
-    return tl::unexpected(log_deleted(stream_, position_.sequence));
-  }
-  if (!start) return tl::unexpected(start.error());
-  if (follower_ && !must_load(position_, *start)) return {};
-  return load_newest(*start);
+  const uint64_t behind = follower_ ? position_.sequence : 0;
+  const LogStart start = TRY(find_log_start(*following_, stream_, key_, behind));
+  if (follower_ && !must_load(position_, start)) return {};
+  return load_newest(start);
 }
 
 /// Whether the NATS server is new enough for the log of a cluster.
@@ -162,11 +158,7 @@ Status ClusterNode::take_base() {
 /// Loads a snapshot in place of the present store.
 Status ClusterNode::load_newest(const LogStart& start) {
   if (!TRY(is_log_of_key(*following_, stream_, key_))) {
-    return millrace::fail(
-        "cluster.key",
-        fmt::format("the newest messages of stream {} were not written with the secret key of this "
-                    "node; give all nodes the same file by --secret-key-file",
-                    stream_.name));
+    return tl::unexpected(log_of_another_key(stream_));
   }
   const SnapshotSettings settings = snapshot_settings();
   const SnapshotManifest manifest =

@@ -73,7 +73,7 @@ Result<Json> ClusterNode::accept_loss() {
         "cluster.node_is_active",
         fmt::format("node {} at {} is still the active, and may have more commits than this one: "
                     "end its process and start it again; then continue on the node with the "
-                    "highest position",
+                    "latest commit",
                     text_in(*active, "node"), text_in(*active, "address")));
   }
   if (active != nullptr) {

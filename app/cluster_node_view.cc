@@ -7,6 +7,7 @@
 
 #include "app/cluster_node.h"
 #include "base/bytes.h"
+#include "broker/log_stream.h"
 #include "cluster/node_answer.h"
 
 namespace millrace {
@@ -46,12 +47,7 @@ Status ClusterNode::ready() const {
       Status read = reader_->health();
       if (!read) return read;
       if (why->code == "cluster.not_founded" && reader_->foreign() > 0) {
-        return millrace::fail(
-            "cluster.key",
-            fmt::format("stream {} has {} messages, and none of them was written with the "
-                        "secret key of this node; give all nodes the same file by "
-                        "--secret-key-file",
-                        stream_.name, reader_->foreign()));
+        return tl::unexpected(log_of_another_key(stream_));
       }
     }
   }
@@ -60,10 +56,21 @@ Status ClusterNode::ready() const {
 
 std::string ClusterNode::active_url() const {
   const std::lock_guard lock(mutex_);
-  if (has_ended_) return "";
-  if (!address_.empty()) return address_;
+  return text_in(known_active(), "address");
+}
+
+/// The node and the address of the active, as far as this node knows; an empty object: none is
+/// known. The caller holds mutex_.
+Json ClusterNode::known_active() const {
+  const auto shown = [](std::string id, std::string address) {
+    return Json{{"node", std::move(id)}, {"address", std::move(address)}};
+  };
+  if (role_->is_active()) return shown(node(), settings_.url);
+  if (has_ended_) return Json::object();
+  if (!address_.empty()) return shown(to_hex(history_.node), address_);
   const Json* const active = active_in(nodes_);  // before this node has read the log
-  return active == nullptr ? "" : text_in(*active, "address");
+  if (active == nullptr) return Json::object();
+  return shown(text_in(*active, "node"), text_in(*active, "address"));
 }
 
 /// The state of this node, as the schema `Cluster` has it.
@@ -126,13 +133,7 @@ Json ClusterNode::cluster() const {
                {"epoch", own.at("epoch")},
                {"nodes", std::move(nodes)}};
   if (is_joined_) view["snapshots"] = snapshots_->view();
-  if (role_->is_active()) {
-    view["active"] = {{"node", own.at("node")}, {"address", settings_.url}};
-  } else if (!address_.empty() && !has_ended_) {
-    view["active"] = {{"node", to_hex(history_.node)}, {"address", address_}};
-  } else if (const Json* const active = active_in(nodes_); active != nullptr && !has_ended_) {
-    view["active"] = {{"node", text_in(*active, "node")}, {"address", text_in(*active, "address")}};
-  }
+  if (Json active = known_active(); !active.empty()) view["active"] = std::move(active);
   return view;
 }
 

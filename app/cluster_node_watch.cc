@@ -114,7 +114,7 @@ Status ClusterNode::compare_clock() {
 }
 
 /// Error `log.closed` if the clock of the machine was set ahead since it was compared with that of
-/// the broker. The commit has that time, which the engines of all later epochs would go on from.
+/// the broker. The commit has that time, and engine time would be ahead in all later epochs.
 Status ClusterNode::check_clock_step() const {
   std::optional<Duration> compared;
   {

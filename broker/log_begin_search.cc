@@ -73,8 +73,8 @@ Result<bool> is_log_of_key(Connection& connection, const StreamSettings& log,
 }
 
 Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
-                                std::string_view key) {
-  const StreamInfo info = TRY(find_log(connection, log));
+                                std::string_view key, uint64_t behind) {
+  const StreamInfo info = TRY(find_log_behind(connection, log, behind));
   LogStart start{.first = std::max<uint64_t>(info.first_sequence, 1)};
   const uint64_t last = std::min(info.last_sequence, kMostForeign);
   for (uint64_t at = 1; start.first == 1 && at <= last; ++at) {

@@ -43,9 +43,10 @@ struct LogStart {
   std::optional<std::string> base = std::nullopt;
 };
 
-/// Errors: those of find_log() and of Connection::api(); `log.unreadable`, the first message is not
-/// a `begin`.
+/// Where the log begins, for a node that has it up to the sequence `behind` (find_log_behind()).
+/// Errors: those of find_log_behind() and of Connection::api(); `log.unreadable`, the first message
+/// is not a `begin`.
 Result<LogStart> find_log_start(Connection& connection, const StreamSettings& log,
-                                std::string_view key);
+                                std::string_view key, uint64_t behind);
 
 }  // namespace millrace

@@ -180,11 +180,7 @@ Status LogReader::Impl::open() {
     is_interrupted_ = false;
     is_awake_ = false;
   }
-  Result<StreamInfo> found = find_log(connection_, settings_.stream);
-  if (!found && found.error().code == "cluster.not_founded" && place().sequence > 0) {
-    return tl::unexpected(log_deleted(settings_.stream, place().sequence));
-  }
-  StreamInfo stream = TRY(std::move(found));
+  StreamInfo stream = TRY(find_log_behind(connection_, settings_.stream, place().sequence));
   TRY(check_ends(stream));
   TRY(check_latest());
   checked_leader_.reset();

@@ -17,6 +17,17 @@ tl::unexpected<Error> not_founded(const StreamSettings& log) {
                           log.name));
 }
 
+tl::unexpected<Error> deleted(const StreamSettings& log, uint64_t behind) {
+  return fail("cluster.log_deleted",
+              fmt::format("the broker has no stream {}, the log of the cluster, and the folder of "
+                          "this node has its commits up to position {}: correct the address of the "
+                          "broker, or, if the stream was deleted, continue on the node with the "
+                          "latest commit (COMMITTED in `millrace cluster status`) by `millrace "
+                          "cluster take-over --accept-loss`; do not found the cluster with an "
+                          "empty folder",
+                          log.name, behind));
+}
+
 tl::unexpected<Error> founded(const StreamSettings& log, const StreamInfo& info) {
   return fail(
       "cluster.founded",
@@ -63,20 +74,26 @@ Status check_not_founded(Connection& connection, const StreamSettings& log) {
   return {};
 }
 
-Error log_deleted(const StreamSettings& log, uint64_t applied) {
-  return {"cluster.log_deleted",
-          fmt::format("the broker has no stream {}, the log of the cluster, and the folder of this "
-                      "node has its commits up to position {}: correct the address of the broker, "
-                      "or, if the stream was deleted, continue on the node with the highest "
-                      "position by `millrace cluster take-over --accept-loss`; do not found the "
-                      "cluster with an empty folder",
-                      log.name, applied)};
-}
-
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log) {
   Result<StreamInfo> found = find_stream(connection, log);
   if (!found && found.error().code == "broker.not_found") return not_founded(log);
   return found;
+}
+
+Result<StreamInfo> find_log_behind(Connection& connection, const StreamSettings& log,
+                                   uint64_t behind) {
+  Result<StreamInfo> found = find_log(connection, log);
+  if (!found && found.error().code == "cluster.not_founded" && behind > 0) {
+    return deleted(log, behind);
+  }
+  return found;
+}
+
+Error log_of_another_key(const StreamSettings& log) {
+  return {"cluster.key",
+          fmt::format("none of the newest messages of stream {} was written with the secret key of "
+                      "this node; give all nodes the same file by --secret-key-file",
+                      log.name)};
 }
 
 Result<TimePoint> time_of_log(Connection& connection, const StreamSettings& log) {

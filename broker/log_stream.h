@@ -26,9 +26,14 @@ Result<StreamInfo> found_log(Connection& connection, const StreamSettings& log);
 /// those of find_stream().
 Result<StreamInfo> find_log(Connection& connection, const StreamSettings& log);
 
-/// The error of a node whose broker has no log, if the folder of the node has commits of it up to
-/// the position `applied`: `cluster.log_deleted`.
-Error log_deleted(const StreamSettings& log, uint64_t applied);
+/// The log, for a node that has it up to the sequence `behind`; 0: it has nothing of it. Errors:
+/// `cluster.log_deleted`, the node has a part of it, and the stream does not exist; those of
+/// find_log().
+Result<StreamInfo> find_log_behind(Connection& connection, const StreamSettings& log,
+                                   uint64_t behind);
+
+/// The error `cluster.key` of a node that can read nothing of the log.
+Error log_of_another_key(const StreamSettings& log);
 
 /// Ok if no cluster was founded with the log: it does not exist, or is empty. Errors:
 /// `cluster.founded`; those of find_stream().

@@ -227,10 +227,7 @@ Result<std::optional<std::string>> SnapshotReader::read_message() {
 }
 
 Status drop_snapshot(Connection& connection, const StreamSettings& stream, std::string_view id) {
-  const Result<Json> purged = connection.api("STREAM.PURGE." + stream.name,
-                                             {{"filter", snapshot_subject(stream, id, ">")}});
-  if (!purged) return tl::unexpected(purged.error());
-  return {};
+  return purge(connection, stream.name, {{"filter", snapshot_subject(stream, id, ">")}});
 }
 
 Status drop_snapshots_before(Connection& connection, const StreamSettings& stream,

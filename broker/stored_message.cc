@@ -39,12 +39,14 @@ std::string delete_request(uint64_t sequence) {
   return dump_json({{"seq", sequence}, {"no_erase", true}});
 }
 
+Status purge(Connection& connection, std::string_view stream, const Json& which) {
+  TRY(connection.api("STREAM.PURGE." + std::string(stream), which));
+  return {};
+}
+
 Status purge_before(Connection& connection, std::string_view stream, uint64_t sequence) {
   CHECK(sequence > 1, "a purge before {} would remove all messages", sequence);
-  const Result<Json> purged =
-      connection.api("STREAM.PURGE." + std::string(stream), {{"seq", sequence}});
-  if (!purged) return tl::unexpected(purged.error());
-  return {};
+  return purge(connection, stream, {{"seq", sequence}});
 }
 
 Result<StoredMessage> read_stored(const Json& answer) {

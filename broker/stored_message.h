@@ -44,6 +44,10 @@ Result<bool> read_whether_stored(std::string_view subject, std::string_view answ
 /// overwritten.
 std::string delete_request(uint64_t sequence);
 
+/// Removes messages of the stream. `which`: the body of STREAM.PURGE. Errors: those of
+/// Connection::api.
+Status purge(Connection& connection, std::string_view stream, const Json& which);
+
 /// Removes the messages of the stream before that sequence. Precondition: `sequence` > 1, because
 /// the broker takes 0 and 1 for the whole stream, and at most the last sequence of the stream + 1.
 /// Errors: those of Connection::api.

@@ -172,9 +172,11 @@ Error not_the_active() {
 }
 
 Error unconfirmed() {
-  return {"log.unreachable",
-          "the log of the cluster has not confirmed in time what the request has done, and it may "
-          "count; repeat it with the same Idempotency-Key, or the event with the same id"};
+  return {
+      "log.unreachable",
+      "the log of the cluster has not confirmed in time what the request has done, or this node "
+      "hands over; it may count: repeat it with the same Idempotency-Key, or the event with the "
+      "same id"};
 }
 
 Result<std::string> active_for(const NodeFront& front, const Headers& headers) {

@@ -129,7 +129,8 @@ class HttpServer {
   void active_changed();
 
   /// Answers the requests that the service has not answered with 503 `log.unreachable`: the log of
-  /// the cluster does not confirm in time what they have done. Streams continue. Any thread.
+  /// the cluster does not confirm in time what they have done, or this node hands over. Streams
+  /// continue. Any thread.
   void stop_waiting_for_log();
 
   /// Requests whose headers are read from now on need this token instead, and so do streams: those

@@ -62,8 +62,8 @@ constexpr ErrorEntry kProgramErrors[] = {
      "Give all nodes one key, by `--secret-key-file` or MILLRACE_SECRET_KEY_FILE."},
     {"cluster.log_deleted", 0,
      "The broker has no log of the cluster, and the folder of this node has commits of it.",
-     "Correct the address of the broker. If the stream was deleted, let the node with the highest "
-     "position continue (docs/cluster.md, \"A deleted log\")."},
+     "Correct the address of the broker. If the stream was deleted, let the node with the latest "
+     "commit continue (docs/cluster.md, \"A deleted log\")."},
     {"cluster.log_lost", 0,
      "The log of the cluster has lost its newest messages, and they are not appended again yet.",
      "Start the NATS servers and nodes that are down; if it lasts, see the "

@@ -141,8 +141,7 @@ TEST_F(ClusterLeave, IsFollowedByAFoundingThatNoNodeOfTheFormerClusterDisturbs) 
   // The log of the former cluster is longer than that of the new one.
   for (int i = 0; i < 40; ++i) send(0, "ordered", "order", i, i + 1);
   ASSERT_TRUE(node(0).has_instances("workflow=order", 40));
-  const uint64_t all = position_of(0);
-  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  ASSERT_TRUE(has_caught_up());
   node(1).stop();
   node(0).stop();
   ASSERT_EQ(leave(0).code, 0);
@@ -154,9 +153,7 @@ TEST_F(ClusterLeave, IsFollowedByAFoundingThatNoNodeOfTheFormerClusterDisturbs) 
   send(0, "ordered", "order", 40, 42);
 
   start(1);
-  ASSERT_TRUE(eventually([&] {
-    return node(1).ask("GET", "/readyz").body.find("log.diverged") != std::string::npos;
-  })) << node(1).ask("GET", "/readyz").body;
+  ASSERT_TRUE(is_not_ready_with(1, "log.diverged")) << node(1).ask("GET", "/readyz").body;
   node(0).kill();
   start(0);
   ASSERT_TRUE(becomes_active(0)) << "the other node has nothing of this log";

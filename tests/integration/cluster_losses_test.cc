@@ -88,8 +88,7 @@ class ClusterLosses : public ClusterPairOnOneServer {
   /// The active dies with its machine, and the nats-server loses all that keep_log() did not keep,
   /// as after a power cut, while the standby has all commits of the active.
   void lose_log_with_active() {
-    const uint64_t all = position_of(0);
-    ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+    ASSERT_TRUE(has_caught_up());
     node(1).process().signal(SIGSTOP);
     node(0).kill();
     nats_->process().kill();
@@ -99,14 +98,7 @@ class ClusterLosses : public ClusterPairOnOneServer {
   }
 
   void delete_log() { nats_->client()->api("STREAM.DELETE." + log_stream("shop").name); }
-  bool misses_its_log(size_t at) {
-    return eventually([&] {
-      return node(at).ask("GET", "/readyz").body.find("cluster.log_deleted") != std::string::npos;
-    });
-  }
-  uint64_t committed_by(size_t at) {
-    return node(at).get("/v1/cluster").at("nodes").at(0).at("committed").get<uint64_t>();
-  }
+  bool misses_its_log(size_t at) { return is_not_ready_with(at, "cluster.log_deleted"); }
   /// Waits until the other nodes that this one asks have no active among them.
   bool no_active_answers(size_t at) {
     return eventually([&] {
@@ -179,8 +171,7 @@ TEST_F(ClusterLosses, AreRestoredByAStandbyWhenAllRegisteredNodesAnswer) {
 
 TEST_F(ClusterLosses, AreNotRestoredByAnActiveThatWasSuspendedBeforeAllRegisteredNodesAnswer) {
   apply_more_than_is_kept();
-  const uint64_t all = position_of(0);
-  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  ASSERT_TRUE(has_caught_up());
   const uint64_t epoch = node(0).get("/v1/cluster").at("epoch").get<uint64_t>();
   {
     // As long as another node has more, node 1 does not take over when the active is silent.
@@ -250,8 +241,7 @@ TEST_F(ClusterLosses, AreAcceptedByAnOperatorIfARegisteredNodeDoesNotComeBack) {
 
 TEST_F(ClusterLosses, LoseNoCommitIfThePowerOfAllFails) {
   apply_more_than_is_kept();
-  const uint64_t all = position_of(0);
-  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  ASSERT_TRUE(has_caught_up());
   node(0).kill();
   node(1).kill();
   nats_->process().kill();
@@ -328,8 +318,7 @@ TEST_F(ClusterLosses, AreAcceptedIfAllNodesStartAfterTheLogWasDeleted) {
   node(0).apply(kParcel);
   pack(0, 0, 10);
   ASSERT_TRUE(has_parcels(0, 10));
-  const uint64_t all = position_of(0);
-  ASSERT_TRUE(eventually([&] { return position_of(1) >= all; }));
+  ASSERT_TRUE(has_caught_up());
   node(1).kill();
   pack(0, 10, 12);
   ASSERT_TRUE(has_parcels(0, 12));

@@ -95,15 +95,23 @@ class ClusterPair : public testing::Test {
 
   bool is_ready(size_t index) { return node(index).ask("GET", "/readyz").status == 200; }
   bool is_active(size_t index) { return node(index).ask("GET", "/activez").status == 200; }
-  /// Waits until the node says that the log has lost messages that a node has.
-  bool waits_for_what_is_lost(size_t index) {
+  /// Waits until the node is not ready, and says so with that code.
+  bool is_not_ready_with(size_t index, const std::string& code) {
     return eventually([&] {
-      return node(index).ask("GET", "/readyz").body.find("cluster.log_lost") != std::string::npos;
+      const HttpReply ready = node(index).ask("GET", "/readyz");
+      return ready.status == 503 && ready.json().value("code", "") == code;
     });
   }
+  /// Waits until the node says that the log has lost messages that a node has.
+  bool waits_for_what_is_lost(size_t index) { return is_not_ready_with(index, "cluster.log_lost"); }
   /// The last message of the log that the node has applied.
-  uint64_t position_of(size_t index) {
-    return node(index).get("/v1/cluster").at("nodes").at(0).at("position").get<uint64_t>();
+  uint64_t position_of(size_t index) { return own_number(index, "position"); }
+  /// The latest commit that the folder of the node has.
+  uint64_t committed_by(size_t index) { return own_number(index, "committed"); }
+  /// Waits until node 1 has what node 0 has of the log now.
+  bool has_caught_up() {
+    const uint64_t all = position_of(0);
+    return eventually([&] { return position_of(1) >= all; });
   }
   bool becomes_active(size_t index) {
     return eventually([&] { return is_active(index) && is_ready(index); });
@@ -126,6 +134,10 @@ class ClusterPair : public testing::Test {
   }
 
  private:
+  uint64_t own_number(size_t index, const char* name) {
+    return node(index).get("/v1/cluster").at("nodes").at(0).at(name).get<uint64_t>();
+  }
+
   Folder folder_;
   std::vector<HeldPort> ports_ = std::vector<HeldPort>(2);
   std::string replicas_ = "1";
