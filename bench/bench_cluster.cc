@@ -90,7 +90,7 @@ void BenchCluster::fill_first_folder(size_t waiting) {
   server.start();
   server.apply(kLifecycle, "life");
   add_waiting_to(server, waiting);
-  server.kill();
+  server.stop();  // so that the node need not wait until it no longer owns the streams
 }
 
 std::vector<std::string> BenchCluster::options_of(size_t index) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -171,6 +173,13 @@ double MillraceProcess::start() {
     request("GET", "/readyz", "", &status);
   }
   return watch.seconds();
+}
+
+void MillraceProcess::stop() {
+  constexpr Duration kMostEnd = std::chrono::minutes(1);
+  ::kill(process_->pid, SIGTERM);
+  CHECK(wait_for_end(*process_, kMostEnd), "millrace has not ended after a minute");
+  process_.reset();
 }
 
 void MillraceProcess::kill() {

@@ -80,6 +80,8 @@ class MillraceProcess {
   double start();
   /// Ends the process with SIGKILL.
   void kill();
+  /// Asks the process to end with SIGTERM, and waits until it has.
+  void stop();
 
   void apply(const std::string& workflow_text, const std::string& id);
   /// Sends a request to the server and returns the JSON of its answer. An answer whose status is
